@@ -16,16 +16,25 @@ usage: cargo xtask <tool>
 
 fn main() -> ExitCode {
     let arguments: Vec<String> = std::env::args().skip(1).collect();
-    let result = match arguments.split_first().map(|(tool, rest)| (tool.as_str(), rest)) {
+    let result = match arguments
+        .split_first()
+        .map(|(tool, rest)| (tool.as_str(), rest))
+    {
         Some(("tidy", [])) => tidy(),
         Some(("measure", [])) => xtask::measure::run(&xtask::root()),
         Some(("measure", [root])) => xtask::measure::run(std::path::Path::new(root)),
-        Some(("measure", [walk, rest @ ..])) if walk == "walk" => xtask::measure::walk(&xtask::root(), rest),
+        Some(("measure", [walk, rest @ ..])) if walk == "walk" => {
+            xtask::measure::walk(&xtask::root(), rest)
+        }
         Some(("perf", rest)) => xtask::perf::run(rest).map_err(|error| format!("perf: {error}")),
         Some(("load", rest)) => xtask::load::run(rest).map_err(|error| format!("load: {error}")),
         // Perf starts these itself, as processes of their own.
-        Some((xtask::perf::SERVER, rest)) => xtask::perf::serve(rest).map_err(|error| format!("model server: {error}")),
-        Some((xtask::perf::SCENARIO, rest)) => xtask::perf::run_scenario(rest).map_err(|error| format!("scenario: {error}")),
+        Some((xtask::perf::SERVER, rest)) => {
+            xtask::perf::serve(rest).map_err(|error| format!("model server: {error}"))
+        }
+        Some((xtask::perf::SCENARIO, rest)) => {
+            xtask::perf::run_scenario(rest).map_err(|error| format!("scenario: {error}"))
+        }
         _ => Err(USAGE.to_owned()),
     };
     match result {
@@ -38,9 +47,14 @@ fn main() -> ExitCode {
 }
 
 fn tidy() -> Result<(), String> {
-    let complaints = xtask::tidy::check(&xtask::root()).map_err(|error| format!("tidy: {error}"))?;
+    let complaints =
+        xtask::tidy::check(&xtask::root()).map_err(|error| format!("tidy: {error}"))?;
     for complaint in &complaints {
         println!("{complaint}");
     }
-    if complaints.is_empty() { Ok(()) } else { Err(format!("tidy: {} to mend", complaints.len())) }
+    if complaints.is_empty() {
+        Ok(())
+    } else {
+        Err(format!("tidy: {} to mend", complaints.len()))
+    }
 }

@@ -1,7 +1,9 @@
-//! `cargo bench -p rebut-engine --bench topology`: how the cost of topologies grows with the number of members, as an exponent.
+//! `cargo bench -p rebut-engine --bench topology`: how the cost of topologies grows with the number
+//! of members, as an exponent.
 //!
-//! An exponent of 1 is linear. Building and mending must stay near it. The ways from one member to all others are about as many
-//! names as they have steps: linear in mesh, star and tree; in a chain they are quadratic, because its ways are that long.
+//! An exponent of 1 is linear. Building and mending must stay near it. The ways from one member to
+//! all others are about as many names as they have steps: linear in mesh, star and tree; in a chain
+//! they are quadratic, because its ways are that long.
 
 use rebut_engine::topology::{Member, TOPOLOGIES, Topology};
 use std::{
@@ -10,7 +12,16 @@ use std::{
 };
 
 const SIZES: [usize; 3] = [100, 1_000, 10_000];
-const ROLES: [&str; 8] = ["judge", "critic", "security", "optimizer", "reviewer", "moderator", "architect", "implementer"];
+const ROLES: [&str; 8] = [
+    "judge",
+    "critic",
+    "security",
+    "optimizer",
+    "reviewer",
+    "moderator",
+    "architect",
+    "implementer",
+];
 
 /// Something done with a topology and its members.
 type Work = fn(&Topology, &[Member]);
@@ -25,15 +36,28 @@ const WORK: [(&str, Work); 4] = [
         black_box(topology.without(&leader));
     }),
     ("hears, all", |topology, members| {
-        black_box(members.iter().map(|member| topology.hears(&member.name).len()).sum::<usize>());
+        black_box(
+            members
+                .iter()
+                .map(|member| topology.hears(&member.name).len())
+                .sum::<usize>(),
+        );
     }),
     ("routes from one to all", |topology, members| {
-        black_box(members.iter().map(|member| topology.route(&members[0].name, &member.name).len()).sum::<usize>());
+        black_box(
+            members
+                .iter()
+                .map(|member| topology.route(&members[0].name, &member.name).len())
+                .sum::<usize>(),
+        );
     }),
 ];
 
 fn main() {
-    println!("{:<8} {:<24} {:>12} {:>12} {:>12}   growth", "kind", "what", "100", "1 000", "10 000");
+    println!(
+        "{:<8} {:<24} {:>12} {:>12} {:>12}   growth",
+        "kind", "what", "100", "1 000", "10 000"
+    );
     for kind in TOPOLOGIES {
         for (what, work) in WORK {
             let times = SIZES.map(|size| {
@@ -41,9 +65,20 @@ fn main() {
                 let topology = Topology::build(*kind, &members).expect("names differ");
                 fastest(|| work(&topology, &members))
             });
-            let growth = times.windows(2).map(|pair| format!("n^{:.2}", (pair[1].as_secs_f64() / pair[0].as_secs_f64()).log10()));
+            let growth = times.windows(2).map(|pair| {
+                format!(
+                    "n^{:.2}",
+                    (pair[1].as_secs_f64() / pair[0].as_secs_f64()).log10()
+                )
+            });
             let growth = growth.collect::<Vec<_>>().join(", then ");
-            println!("{:<8} {what:<24} {:>12} {:>12} {:>12}   {growth}", kind.name(), shown(times[0]), shown(times[1]), shown(times[2]));
+            println!(
+                "{:<8} {what:<24} {:>12} {:>12} {:>12}   {growth}",
+                kind.name(),
+                shown(times[0]),
+                shown(times[1]),
+                shown(times[2])
+            );
         }
     }
 }

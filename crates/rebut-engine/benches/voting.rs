@@ -1,5 +1,6 @@
-//! How fast ballots are counted: `cargo bench -p rebut-engine --bench voting`. Growth over ballots and candidates for every method,
-//! then 10^6 × 20 beside a plain sum of the same memory and beside a straightforward Python program, all in one run.
+//! How fast ballots are counted: `cargo bench -p rebut-engine --bench voting`. Growth over ballots
+//! and candidates for every method, then 10^6 × 20 beside a plain sum of the same memory and beside
+//! a straightforward Python program, all in one run.
 
 use rebut_engine::voting::{METHODS, Method, Profile, Rules, method};
 use std::{
@@ -21,28 +22,55 @@ fn main() {
 
 /// Every method over every size, with the exponent of its growth.
 fn growth() {
-    println!("time per count; exponents: growth with ballots (last two columns), with candidates (last two rows)\n");
-    let mut table: Vec<Vec<Vec<Option<Duration>>>> = vec![vec![Vec::new(); CANDIDATES.len()]; METHODS.len()];
+    println!(
+        "time per count; exponents: growth with ballots (last two columns), with candidates (last \
+         two rows)\n"
+    );
+    let mut table: Vec<Vec<Vec<Option<Duration>>>> =
+        vec![vec![Vec::new(); CANDIDATES.len()]; METHODS.len()];
     for (at, &candidates) in CANDIDATES.iter().enumerate() {
         for &ballots in &BALLOTS {
             let profile = random_profile(candidates, ballots);
             for (row, method) in METHODS.iter().enumerate() {
                 let times = &mut table[row][at];
                 let expected = times.last().copied().flatten().map(|last| last * 10);
-                let too_long = expected.is_some_and(|expected| expected > 2 * LONGEST) || matches!(times.last(), Some(None));
+                let too_long = expected.is_some_and(|expected| expected > 2 * LONGEST)
+                    || matches!(times.last(), Some(None));
                 times.push((!too_long).then(|| best_of(method, &profile)));
             }
         }
     }
-    println!("{:<15} {:>4}  {}  {:>6}", "method", "cand", BALLOTS.map(|ballots| format!("{ballots:>9}")).join(" "), "expo");
+    println!(
+        "{:<15} {:>4}  {}  {:>6}",
+        "method",
+        "cand",
+        BALLOTS.map(|ballots| format!("{ballots:>9}")).join(" "),
+        "expo"
+    );
     for (method, by_candidates) in METHODS.iter().zip(&table) {
         for (times, candidates) in by_candidates.iter().zip(CANDIDATES) {
-            let cells: Vec<String> =
-                times.iter().map(|time| time.map_or(" left out".to_owned(), |time| format!("{:>9}", shown(time)))).collect();
-            println!("{:<15} {candidates:>4}  {}  {:>6}", method.name, cells.join(" "), exponent(times, 10.0));
+            let cells: Vec<String> = times
+                .iter()
+                .map(|time| {
+                    time.map_or(" left out".to_owned(), |time| format!("{:>9}", shown(time)))
+                })
+                .collect();
+            println!(
+                "{:<15} {candidates:>4}  {}  {:>6}",
+                method.name,
+                cells.join(" "),
+                exponent(times, 10.0)
+            );
         }
-        let last: Vec<Option<Duration>> = by_candidates.iter().map(|times| times.get(3).copied().flatten()).collect();
-        println!("{:<15} growth with candidates at 100000 ballots: {}\n", "", exponent(&last, 100.0 / 30.0));
+        let last: Vec<Option<Duration>> = by_candidates
+            .iter()
+            .map(|times| times.get(3).copied().flatten())
+            .collect();
+        println!(
+            "{:<15} growth with candidates at 100000 ballots: {}\n",
+            "",
+            exponent(&last, 100.0 / 30.0)
+        );
     }
 }
 
@@ -54,7 +82,11 @@ fn memory_speed() {
     let speed = |time: Duration| bytes / time.as_secs_f64() / 1e9;
     let sum = fastest(|| assert_ne!(black_box(&profile).checksum(), 0), 20);
     println!("10^6 ballots × 20 candidates, {:.0} MB", bytes / 1e6);
-    println!("  plain sum of the array  {:>9}  {:.1} GB/s", shown(sum), speed(sum));
+    println!(
+        "  plain sum of the array  {:>9}  {:.1} GB/s",
+        shown(sum),
+        speed(sum)
+    );
     for name in ["plurality", "borda"] {
         let time = best_of(method(name).expect("a method"), &profile);
         println!(
@@ -71,8 +103,13 @@ fn memory_speed() {
     match python_matrix(candidates, sample) {
         Some(python) => {
             let whole = python * 50.0;
-            println!("  the same in Python      {whole:>7.1} s  ({sample} ballots took {python:.2} s)");
-            println!("  ratio                   {:>7.0} ×", whole / ours.as_secs_f64());
+            println!(
+                "  the same in Python      {whole:>7.1} s  ({sample} ballots took {python:.2} s)"
+            );
+            println!(
+                "  ratio                   {:>7.0} ×",
+                whole / ours.as_secs_f64()
+            );
         }
         None => println!("  python3 is not there: no comparison"),
     }
@@ -82,7 +119,9 @@ fn memory_speed() {
 fn random_profile(candidates: usize, ballots: usize) -> Profile {
     let mut state = 1u64;
     let mut next = |below: usize| {
-        state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+        state = state
+            .wrapping_mul(6_364_136_223_846_793_005)
+            .wrapping_add(1_442_695_040_888_963_407);
         (state >> 33) as usize % below
     };
     let mut places = Vec::with_capacity(candidates * ballots);
@@ -93,12 +132,18 @@ fn random_profile(candidates: usize, ballots: usize) -> Profile {
             places.swap(start + at, start + next(at + 1));
         }
     }
-    Profile::of_places((0..candidates).map(|at| format!("c{at}")).collect(), &places)
+    Profile::of_places(
+        (0..candidates).map(|at| format!("c{at}")).collect(),
+        &places,
+    )
 }
 
 fn best_of(method: &Method, profile: &Profile) -> Duration {
     let rules = Rules::default();
-    fastest(|| drop(black_box(method.count(black_box(profile), &rules))), 5)
+    fastest(
+        || drop(black_box(method.count(black_box(profile), &rules))),
+        5,
+    )
 }
 
 /// The fastest of several runs; one is enough of what takes long.
@@ -154,7 +199,12 @@ for order in ballots:
 print(time.perf_counter() - start)
 "#
     );
-    let mut child = Command::new("python3").arg("-").stdin(Stdio::piped()).stdout(Stdio::piped()).spawn().ok()?;
+    let mut child = Command::new("python3")
+        .arg("-")
+        .stdin(Stdio::piped())
+        .stdout(Stdio::piped())
+        .spawn()
+        .ok()?;
     child.stdin.take()?.write_all(program.as_bytes()).ok()?;
     let output = child.wait_with_output().ok()?;
     String::from_utf8(output.stdout).ok()?.trim().parse().ok()

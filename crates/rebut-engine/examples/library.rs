@@ -12,16 +12,24 @@ use std::{collections::BTreeMap, error::Error, sync::Arc};
 
 #[tokio::main]
 async fn main() -> Result<(), Box<dyn Error>> {
-    let models = Registry::new(".", &BTreeMap::new(), &|_| None)?.with("rehearsal", Arc::new(|_| Ok(Arc::new(RehearsalModel))));
+    let models = Registry::new(".", &BTreeMap::new(), &|_| None)?
+        .with("rehearsal", Arc::new(|_| Ok(Arc::new(RehearsalModel))));
     let desk = Desk::new(Arc::new(MemoryStore::new()), Arc::new(models));
-    let option = |id: &str, label: &str| Choice { id: id.into(), label: label.into(), description: String::new() };
+    let option = |id: &str, label: &str| Choice {
+        id: id.into(),
+        label: label.into(),
+        description: String::new(),
+    };
     let input = Input {
         question: "Where do sessions live?".into(),
         options: vec![option("A", "Redis"), option("B", "Memcached")],
-        context: "Redis persists sessions. Memcached is simpler but loses sessions on restart.".into(),
+        context: "Redis persists sessions. Memcached is simpler but loses sessions on restart."
+            .into(),
         ..Input::default()
     };
-    let judges = ["risk", "value", "effort"].iter().filter_map(|role| Role::built_in(role));
+    let judges = ["risk", "value", "effort"]
+        .iter()
+        .filter_map(|role| Role::built_in(role));
     let (id, outcome) = desk
         .run(Start {
             format: "decide".into(),

@@ -70,7 +70,9 @@ impl Agent {
 
     /// The provider part of its model's name.
     pub fn provider(&self) -> &str {
-        self.model.split_once(':').map_or(&*self.model, |(provider, _)| provider)
+        self.model
+            .split_once(':')
+            .map_or(&*self.model, |(provider, _)| provider)
     }
 }
 
@@ -100,7 +102,10 @@ pub const BUILT_IN: &[(&str, &str)] = &[
     ("architect", include_str!("../prompts/roles/architect.md")),
     ("operator", include_str!("../prompts/roles/operator.md")),
     ("adversary", include_str!("../prompts/roles/adversary.md")),
-    ("persona-writer", include_str!("../prompts/roles/persona-writer.md")),
+    (
+        "persona-writer",
+        include_str!("../prompts/roles/persona-writer.md"),
+    ),
     ("advocate", include_str!("../prompts/roles/advocate.md")),
     ("challenger", include_str!("../prompts/roles/challenger.md")),
     ("arbiter", include_str!("../prompts/roles/arbiter.md")),
@@ -108,14 +113,23 @@ pub const BUILT_IN: &[(&str, &str)] = &[
     ("security", include_str!("../prompts/roles/security.md")),
     ("testing", include_str!("../prompts/roles/testing.md")),
     ("clarity", include_str!("../prompts/roles/clarity.md")),
-    ("performance", include_str!("../prompts/roles/performance.md")),
+    (
+        "performance",
+        include_str!("../prompts/roles/performance.md"),
+    ),
     ("editor", include_str!("../prompts/roles/editor.md")),
     ("judge", include_str!("../prompts/roles/judge.md")),
     ("generator", include_str!("../prompts/roles/generator.md")),
-    ("implementer", include_str!("../prompts/roles/implementer.md")),
+    (
+        "implementer",
+        include_str!("../prompts/roles/implementer.md"),
+    ),
     ("designer", include_str!("../prompts/roles/designer.md")),
     ("refactorer", include_str!("../prompts/roles/refactorer.md")),
-    ("performance-analyzer", include_str!("../prompts/roles/performance-analyzer.md")),
+    (
+        "performance-analyzer",
+        include_str!("../prompts/roles/performance-analyzer.md"),
+    ),
     ("teacher", include_str!("../prompts/roles/teacher.md")),
     ("compiler", include_str!("../prompts/roles/compiler.md")),
     ("executor", include_str!("../prompts/roles/executor.md")),
@@ -144,7 +158,8 @@ pub enum RoleError {
 }
 
 impl Role {
-    /// Reads a role file that somebody wrote: the same as [`Role::parse`], but a file that would make another agent than was meant is refused.
+    /// Reads a role file that somebody wrote: the same as [`Role::parse`], but a file that would
+    /// make another agent than was meant is refused.
     pub fn read(name: &str, text: &str) -> Result<Self, RoleError> {
         let role = Self::parse(name, text);
         let mut lines = text.trim_start_matches('\u{feff}').lines();
@@ -154,19 +169,30 @@ impl Role {
         if !on_one_line(&role.stance).starts_with(char::is_alphabetic) {
             return Err(RoleError::Stance(on_one_line(&role.stance)));
         }
-        if role.brief.is_empty() { Err(RoleError::NoText) } else { Ok(role) }
+        if role.brief.is_empty() {
+            Err(RoleError::NoText)
+        } else {
+            Ok(role)
+        }
     }
 
     /// The built-in role of that name.
     pub fn built_in(name: &str) -> Option<Self> {
-        BUILT_IN.iter().find(|(known, _)| *known == name).map(|(name, text)| Self::parse(name, text))
+        BUILT_IN
+            .iter()
+            .find(|(known, _)| *known == name)
+            .map(|(name, text)| Self::parse(name, text))
     }
 
-    /// Reads a role file: optional front matter (`stance:`, `description:` or `about:`, `tools:`) between two lines of `---`, then the text.
-    /// Agent files of coding assistants have the same form and can be used as they are.
+    /// Reads a role file: optional front matter (`stance:`, `description:` or `about:`, `tools:`)
+    /// between two lines of `---`, then the text. Agent files of coding assistants have the same
+    /// form and can be used as they are.
     pub fn parse(name: &str, text: &str) -> Self {
         let text = text.trim_start_matches('\u{feff}').replace("\r\n", "\n");
-        let (front, body) = text.strip_prefix("---\n").and_then(|rest| rest.split_once("\n---")).unwrap_or(("", &text));
+        let (front, body) = text
+            .strip_prefix("---\n")
+            .and_then(|rest| rest.split_once("\n---"))
+            .unwrap_or(("", &text));
         let field = |wanted: &str| {
             front.lines().find_map(|line| {
                 let (key, value) = line.split_once(':')?;
@@ -176,7 +202,9 @@ impl Role {
         Self {
             name: name.to_owned(),
             stance: field("stance").unwrap_or_else(|| "neutral".to_owned()),
-            about: field("about").or_else(|| field("description")).unwrap_or_default(),
+            about: field("about")
+                .or_else(|| field("description"))
+                .unwrap_or_default(),
             brief: body.trim_start_matches('-').trim().to_owned(),
             tools: field("tools").map(|names| list(&names)).unwrap_or_default(),
         }
@@ -201,7 +229,11 @@ impl Role {
 
 /// Names apart by commas or spaces, in brackets or not.
 fn list(names: &str) -> Vec<String> {
-    names.split(|c: char| c == ',' || c.is_whitespace() || "[]\"'".contains(c)).filter(|name| !name.is_empty()).map(str::to_owned).collect()
+    names
+        .split(|c: char| c == ',' || c.is_whitespace() || "[]\"'".contains(c))
+        .filter(|name| !name.is_empty())
+        .map(str::to_owned)
+        .collect()
 }
 
 #[cfg(test)]
@@ -212,18 +244,41 @@ mod tests {
     fn a_file_that_would_make_another_agent_is_refused() {
         let rows = [
             ("Look for risks.", Ok("neutral")),
-            ("---\nstance: sceptical\n---\nLook for risks.\n", Ok("sceptical")),
-            ("\u{feff}---\r\nstance: 'vorsichtig'\r\n---\r\nLook.\r\n", Ok("vorsichtig")),
+            (
+                "---\nstance: sceptical\n---\nLook for risks.\n",
+                Ok("sceptical"),
+            ),
+            (
+                "\u{feff}---\r\nstance: 'vorsichtig'\r\n---\r\nLook.\r\n",
+                Ok("vorsichtig"),
+            ),
             ("", Err(RoleError::NoText)),
             (" \n\n", Err(RoleError::NoText)),
             ("---\nstance: sceptical\n---\n", Err(RoleError::NoText)),
-            ("---\nstance: sceptical\nLook for risks.\n", Err(RoleError::Open)),
-            ("---\nstance: [\n---\nLook.\n", Err(RoleError::Stance("[".to_owned()))),
-            ("---\nstance:\n---\nLook.\n", Err(RoleError::Stance(String::new()))),
+            (
+                "---\nstance: sceptical\nLook for risks.\n",
+                Err(RoleError::Open),
+            ),
+            (
+                "---\nstance: [\n---\nLook.\n",
+                Err(RoleError::Stance("[".to_owned())),
+            ),
+            (
+                "---\nstance:\n---\nLook.\n",
+                Err(RoleError::Stance(String::new())),
+            ),
         ];
         for (text, expected) in rows {
-            assert_eq!(Role::read("risk", text).map(|role| role.stance), expected.map(str::to_owned), "{text:?}");
+            assert_eq!(
+                Role::read("risk", text).map(|role| role.stance),
+                expected.map(str::to_owned),
+                "{text:?}"
+            );
         }
-        assert!(BUILT_IN.iter().all(|(name, text)| Role::read(name, text).is_ok()));
+        assert!(
+            BUILT_IN
+                .iter()
+                .all(|(name, text)| Role::read(name, text).is_ok())
+        );
     }
 }

@@ -1,5 +1,5 @@
-//! Who is not asked again in this run of a debate: its key is wrong or its money is used up, and it would only say so once more.
-//! The next run asks again, since somebody may have mended it.
+//! Who is not asked again in this run of a debate: its key is wrong or its money is used up, and it
+//! would only say so once more. The next run asks again, since somebody may have mended it.
 
 use crate::{
     lanes::provider_of,
@@ -22,14 +22,20 @@ impl Barred {
             Some(Bars::Model) => model,
             Some(Bars::Provider) => provider_of(model),
         };
-        let why = Fault::new(fault.kind, format!("not asked again in this run: {}", fault.message));
+        let why = Fault::new(
+            fault.kind,
+            format!("not asked again in this run: {}", fault.message),
+        );
         self.lock().entry(name.to_owned()).or_insert(why);
     }
 
     /// Why that model is not asked, if so.
     pub fn why(&self, model: &str) -> Option<Fault> {
         let barred = self.lock();
-        barred.get(model).or_else(|| barred.get(provider_of(model))).cloned()
+        barred
+            .get(model)
+            .or_else(|| barred.get(provider_of(model)))
+            .cloned()
     }
 
     fn lock(&self) -> MutexGuard<'_, HashMap<String, Fault>> {

@@ -1,5 +1,5 @@
-//! The budget of a debate is a contract: every call is held against its caps before it leaves, at the most it could use,
-//! and settled when it ended. What nobody knows is charged as held.
+//! The budget of a debate is a contract: every call is held against its caps before it leaves, at
+//! the most it could use, and settled when it ended. What nobody knows is charged as held.
 
 use crate::{
     agent::Agent,
@@ -51,8 +51,12 @@ impl Caps {
 
     /// What is wrong with them, if anything.
     pub fn problem(&self) -> Option<String> {
-        let cost = self.cost_usd.filter(|cost| !cost.is_finite() || *cost < 0.0)?;
-        Some(format!("the most a debate may cost must be a number of dollars, not {cost}"))
+        let cost = self
+            .cost_usd
+            .filter(|cost| !cost.is_finite() || *cost < 0.0)?;
+        Some(format!(
+            "the most a debate may cost must be a number of dollars, not {cost}"
+        ))
     }
 }
 
@@ -68,7 +72,11 @@ impl Limits {
         let times = [
             ("a turn may take", self.turn_seconds, LONGEST_TURN),
             ("a debate may take", self.debate_seconds, LONGEST_DEBATE),
-            ("a person may take to approve", self.approval_seconds, LONGEST_GATE),
+            (
+                "a person may take to approve",
+                self.approval_seconds,
+                LONGEST_GATE,
+            ),
         ];
         let too_long = times.into_iter().find(|(_, seconds, most)| seconds > most);
         let words = |(what, seconds, most)| format!("{what} at most {most} seconds, not {seconds}");
@@ -76,8 +84,8 @@ impl Limits {
     }
 }
 
-/// The most tokens an answer may have when there is a cap on money or tokens and the agent says nothing: without a limit
-/// nothing could be held for it.
+/// The most tokens an answer may have when there is a cap on money or tokens and the agent says
+/// nothing: without a limit nothing could be held for it.
 pub const ANSWER_TOKENS: u32 = 4096;
 
 /// What a call may use, or did.
@@ -95,13 +103,26 @@ impl Amount {
         let bytes = prompt.system.len() + prompt.user.len() + schema.json.len();
         let input = bytes as u64 / 2 + 256;
         let output = u64::from(agent.max_tokens.unwrap_or(ANSWER_TOKENS));
-        Self::of(&Usage { input, output, ..Usage::default() }, price)
+        Self::of(
+            &Usage {
+                input,
+                output,
+                ..Usage::default()
+            },
+            price,
+        )
     }
 
     /// What a known use comes to. The provider's own figure for the cost goes before ours.
     pub fn of(usage: &Usage, price: Option<Price>) -> Self {
-        let cost_usd = usage.cost_usd.or_else(|| price.map(|price| price.of(usage))).unwrap_or(0.0);
-        Self { tokens: usage.input + usage.cached + usage.output, cost_usd }
+        let cost_usd = usage
+            .cost_usd
+            .or_else(|| price.map(|price| price.of(usage)))
+            .unwrap_or(0.0);
+        Self {
+            tokens: usage.input + usage.cached + usage.output,
+            cost_usd,
+        }
     }
 
     pub(crate) fn add(&mut self, other: Self) {
@@ -127,14 +148,24 @@ pub struct Spent {
 impl Spent {
     /// A call ended: what it used, or what was held where nobody knows and it may have been billed.
     pub fn charge(&mut self, held: Amount, used: Option<Amount>, may_be_billed: bool) {
-        self.amount.add(used.unwrap_or(if may_be_billed { held } else { Amount::default() }));
+        self.amount.add(used.unwrap_or(if may_be_billed {
+            held
+        } else {
+            Amount::default()
+        }));
     }
 }
 
-/// Whether a failed call may have been billed although nobody says so: by its class, or because an answer had begun.
+/// Whether a failed call may have been billed although nobody says so: by its class, or because an
+/// answer had begun.
 pub fn may_be_billed(fault: &Fault) -> bool {
-    use FaultKind::{Empty, Incomplete, InvalidReply, Network, Refused, Timeout, TooLarge, Unreadable};
-    let by_class = matches!(fault.kind, Empty | Incomplete | InvalidReply | Network | Refused | Timeout | TooLarge | Unreadable);
+    use FaultKind::{
+        Empty, Incomplete, InvalidReply, Network, Refused, Timeout, TooLarge, Unreadable,
+    };
+    let by_class = matches!(
+        fault.kind,
+        Empty | Incomplete | InvalidReply | Network | Refused | Timeout | TooLarge | Unreadable
+    );
     by_class || fault.partial.is_some()
 }
 
@@ -157,8 +188,8 @@ struct Books {
     open: u32,
 }
 
-/// What is held for one call. Dropped before the call left it is given back; after that, it is charged in full, since nobody
-/// knows what the call used.
+/// What is held for one call. Dropped before the call left it is given back; after that, it is
+/// charged in full, since nobody knows what the call used.
 #[derive(Debug)]
 pub struct Hold<'a> {
     budget: &'a Budget,
@@ -192,7 +223,9 @@ impl Hold<'_> {
     /// The call ended.
     pub fn settle(mut self, used: Option<Amount>, may_be_billed: bool) {
         self.state = Held::Settled;
-        self.budget.release(self.amount, |spent| spent.charge(self.amount, used, may_be_billed));
+        self.budget.release(self.amount, |spent| {
+            spent.charge(self.amount, used, may_be_billed)
+        });
     }
 }
 
@@ -200,7 +233,9 @@ impl Drop for Hold<'_> {
     fn drop(&mut self) {
         match self.state {
             Held::Before => self.budget.release(self.amount, |spent| spent.calls -= 1),
-            Held::Sent => self.budget.release(self.amount, |spent| spent.charge(self.amount, None, true)),
+            Held::Sent => self
+                .budget
+                .release(self.amount, |spent| spent.charge(self.amount, None, true)),
             Held::Settled => {}
         }
     }
@@ -211,14 +246,23 @@ impl Drop for Hold<'_> {
 pub struct Refusal {
     /// The cap it would break.
     pub met: LimitMet,
-    /// Whether it might fit once the calls under way are settled: they are held at the most they could use.
+    /// Whether it might fit once the calls under way are settled: they are held at the most they
+    /// could use.
     pub may_pass: bool,
 }
 
 impl Budget {
     /// A budget with what an earlier run used.
     pub fn new(caps: Caps, closing_calls: u32, spent: Spent) -> Self {
-        Self { caps, closing_calls, books: Mutex::new(Books { spent, ..Books::default() }), settled: Notify::new() }
+        Self {
+            caps,
+            closing_calls,
+            books: Mutex::new(Books {
+                spent,
+                ..Books::default()
+            }),
+            settled: Notify::new(),
+        }
     }
 
     /// Whether anything is capped at all.
@@ -239,31 +283,74 @@ impl Budget {
         }
     }
 
-    /// Holds the most a call may use, or says which cap it would break. Unless it is itself a closing call, room must be left
-    /// for those: each is taken to be as large as this one.
+    /// Holds the most a call may use, or says which cap it would break. Unless it is itself a
+    /// closing call, room must be left for those: each is taken to be as large as this one.
     pub fn hold(&self, most: Amount, is_closing: bool) -> Result<Hold<'_>, Refusal> {
         let mut books = self.lock();
         let (spent, held) = (books.spent, books.held);
-        let calls = 1 + if is_closing { 0 } else { u64::from(self.closing_calls) };
+        let calls = 1 + if is_closing {
+            0
+        } else {
+            u64::from(self.closing_calls)
+        };
         if let Some(cap) = self.caps.calls.filter(|cap| spent.calls + calls > *cap) {
-            let met = LimitMet { limit: Limit::Calls, why: calls_are_over(cap, spent.calls) };
-            return Err(Refusal { met, may_pass: false });
+            let met = LimitMet {
+                limit: Limit::Calls,
+                why: calls_are_over(cap, spent.calls),
+            };
+            return Err(Refusal {
+                met,
+                may_pass: false,
+            });
         }
-        let tokens = spent.amount.tokens.saturating_add(most.tokens.saturating_mul(calls));
-        if let Some(cap) = self.caps.tokens.filter(|cap| tokens.saturating_add(held.tokens) > *cap) {
-            let why = format!("the next call might go past the cap of {cap} tokens ({} used)", spent.amount.tokens);
-            return Err(Refusal { met: LimitMet { limit: Limit::Tokens, why }, may_pass: tokens <= cap });
+        let tokens = spent
+            .amount
+            .tokens
+            .saturating_add(most.tokens.saturating_mul(calls));
+        if let Some(cap) = self
+            .caps
+            .tokens
+            .filter(|cap| tokens.saturating_add(held.tokens) > *cap)
+        {
+            let why = format!(
+                "the next call might go past the cap of {cap} tokens ({} used)",
+                spent.amount.tokens
+            );
+            return Err(Refusal {
+                met: LimitMet {
+                    limit: Limit::Tokens,
+                    why,
+                },
+                may_pass: tokens <= cap,
+            });
         }
         let cost = spent.amount.cost_usd + most.cost_usd * calls as f64;
         // Sums of prices are not exact; a billionth of a dollar is nobody's money.
-        if let Some(cap) = self.caps.cost_usd.filter(|cap| cost + held.cost_usd > cap + 1e-9) {
-            let why = format!("the next call might go past the cap of ${cap} (${:.4} used)", spent.amount.cost_usd);
-            return Err(Refusal { met: LimitMet { limit: Limit::Cost, why }, may_pass: cost <= cap + 1e-9 });
+        if let Some(cap) = self
+            .caps
+            .cost_usd
+            .filter(|cap| cost + held.cost_usd > cap + 1e-9)
+        {
+            let why = format!(
+                "the next call might go past the cap of ${cap} (${:.4} used)",
+                spent.amount.cost_usd
+            );
+            return Err(Refusal {
+                met: LimitMet {
+                    limit: Limit::Cost,
+                    why,
+                },
+                may_pass: cost <= cap + 1e-9,
+            });
         }
         books.spent.calls += 1;
         books.held.add(most);
         books.open += 1;
-        Ok(Hold { budget: self, amount: most, state: Held::Before })
+        Ok(Hold {
+            budget: self,
+            amount: most,
+            state: Held::Before,
+        })
     }
 
     fn release(&self, amount: Amount, note: impl FnOnce(&mut Spent)) {
@@ -288,11 +375,19 @@ impl Budget {
 fn calls_are_over(cap: u64, made: u64) -> String {
     let calls = |count: u64| format!("{count} call{}", if count == 1 { "" } else { "s" });
     match cap.saturating_sub(made) {
-        0 => format!("the {} it may make {} made", calls(cap), if cap == 1 { "is" } else { "are" }),
+        0 => format!(
+            "the {} it may make {} made",
+            calls(cap),
+            if cap == 1 { "is" } else { "are" }
+        ),
         left => format!(
             "of the {} it may make {} left, kept for its last steps",
             calls(cap),
-            if left == 1 { "1 is".to_owned() } else { format!("{left} are") }
+            if left == 1 {
+                "1 is".to_owned()
+            } else {
+                format!("{left} are")
+            }
         ),
     }
 }
@@ -303,7 +398,8 @@ mod tests {
     use proptest::prelude::*;
 
     proptest! {
-        /// Whatever happens in whatever order, no more is let out than the caps allow, as long as no call uses more than was held.
+        /// Whatever happens in whatever order, no more is let out than the caps allow, as long as
+        /// no call uses more than was held.
         #[test]
         fn held_and_spent_never_pass_the_caps(
             cap in 0u64..2000,
@@ -332,37 +428,87 @@ mod tests {
 
     #[test]
     fn what_nobody_knows_is_charged_as_held() {
-        let held = Amount { tokens: 100, cost_usd: 1.0 };
-        let budget = Budget::new(Caps { cost_usd: Some(1.5), calls: Some(3), ..Caps::default() }, 0, Spent::default());
+        let held = Amount {
+            tokens: 100,
+            cost_usd: 1.0,
+        };
+        let budget = Budget::new(
+            Caps {
+                cost_usd: Some(1.5),
+                calls: Some(3),
+                ..Caps::default()
+            },
+            0,
+            Spent::default(),
+        );
         drop(budget.hold(held, false).expect("it fits"));
-        let mut first = budget.hold(held, false).expect("what never left is given back");
+        let mut first = budget
+            .hold(held, false)
+            .expect("what never left is given back");
         first.sent();
-        assert!(budget.hold(held, false).is_err_and(|refusal| refusal.may_pass), "while the first is under way");
+        assert!(
+            budget
+                .hold(held, false)
+                .is_err_and(|refusal| refusal.may_pass),
+            "while the first is under way"
+        );
         first.settle(None, false);
-        let mut second = budget.hold(held, false).expect("a refused call cost nothing");
+        let mut second = budget
+            .hold(held, false)
+            .expect("a refused call cost nothing");
         second.sent();
         drop(second);
         let refusal = budget.hold(held, false).expect_err("a lost one may have");
-        assert!(refusal.met.limit == Limit::Cost && refusal.met.why.contains("$1.5") && !refusal.may_pass, "{refusal:?}");
+        assert!(
+            refusal.met.limit == Limit::Cost
+                && refusal.met.why.contains("$1.5")
+                && !refusal.may_pass,
+            "{refusal:?}"
+        );
         let free = Amount::default();
         let _third = budget.hold(free, false).expect("the third call");
         let refusal = budget.hold(free, false).expect_err("three are made");
-        assert!(refusal.met.limit == Limit::Calls && !refusal.may_pass, "calls do not come back: {refusal:?}");
+        assert!(
+            refusal.met.limit == Limit::Calls && !refusal.may_pass,
+            "calls do not come back: {refusal:?}"
+        );
     }
 
     #[test]
     fn room_is_kept_for_the_end() {
-        let call = Amount { tokens: 100, cost_usd: 0.0 };
-        for caps in [Caps { tokens: Some(350), ..Caps::default() }, Caps { calls: Some(3), ..Caps::default() }] {
+        let call = Amount {
+            tokens: 100,
+            cost_usd: 0.0,
+        };
+        for caps in [
+            Caps {
+                tokens: Some(350),
+                ..Caps::default()
+            },
+            Caps {
+                calls: Some(3),
+                ..Caps::default()
+            },
+        ] {
             let budget = Budget::new(caps, 1, Spent::default());
-            let _two = [budget.hold(call, false).expect("the first"), budget.hold(call, false).expect("the second")];
-            let refusal = budget.hold(call, false).expect_err("the last one is the closing step's");
+            let _two = [
+                budget.hold(call, false).expect("the first"),
+                budget.hold(call, false).expect("the second"),
+            ];
+            let refusal = budget
+                .hold(call, false)
+                .expect_err("the last one is the closing step's");
             assert!(
-                caps.calls.is_none() || refusal.met.why == "of the 3 calls it may make 1 is left, kept for its last steps",
+                caps.calls.is_none()
+                    || refusal.met.why
+                        == "of the 3 calls it may make 1 is left, kept for its last steps",
                 "{refusal:?}"
             );
             let _last = budget.hold(call, true).expect("the closing step's");
-            assert!(budget.hold(call, true).is_err(), "and a cap is a cap: {caps:?}");
+            assert!(
+                budget.hold(call, true).is_err(),
+                "and a cap is a cap: {caps:?}"
+            );
         }
     }
 }

@@ -1,4 +1,5 @@
-//! Making untrusted text harmless: what a model, a file or a page said, before a person or another model sees it.
+//! Making untrusted text harmless: what a model, a file or a page said, before a person or another
+//! model sees it.
 
 mod documents;
 
@@ -6,8 +7,8 @@ pub use documents::{as_block, as_code, as_inline_code, for_comment, for_markdown
 use std::borrow::Cow;
 use unicode_width::UnicodeWidthChar;
 
-/// So many marks may stand on one character. No script needs more; a terminal draws them all in one place,
-/// or over the lines around it.
+/// So many marks may stand on one character. No script needs more; a terminal draws them all in one
+/// place, or over the lines around it.
 const MOST_MARKS: usize = 8;
 
 /// Whether a character could move a cursor, hide text, or reorder it.
@@ -16,10 +17,15 @@ pub fn is_hostile(c: char) -> bool {
         '\n' | '\t' => false,
         // C0, DEL and C1 controls: escape sequences begin here.
         '\u{0}'..='\u{1f}' | '\u{7f}'..='\u{9f}' => true,
-        // Zero-width and joining marks, bidirectional controls, invisible operators, byte order mark, tags.
-        '\u{ad}' | '\u{61c}' | '\u{180e}' | '\u{200b}'..='\u{200f}' | '\u{2028}'..='\u{202e}' | '\u{2060}'..='\u{206f}' | '\u{feff}' => {
-            true
-        }
+        // Zero-width and joining marks, bidirectional controls, invisible operators, byte order
+        // mark, tags.
+        '\u{ad}'
+        | '\u{61c}'
+        | '\u{180e}'
+        | '\u{200b}'..='\u{200f}'
+        | '\u{2028}'..='\u{202e}'
+        | '\u{2060}'..='\u{206f}'
+        | '\u{feff}' => true,
         '\u{fff9}'..='\u{fffb}' | '\u{e0000}'..='\u{e007f}' => true,
         _ => false,
     }
@@ -29,8 +35,12 @@ pub fn is_hostile(c: char) -> bool {
 pub fn has_hostile(text: &str) -> bool {
     let mut rest = text;
     loop {
-        rest = &rest[run_of(rest.as_bytes(), |byte| matches!(byte, b' '..=b'~' | b'\n' | b'\t'))..];
-        let Some(c) = rest.chars().next() else { return false };
+        rest = &rest[run_of(rest.as_bytes(), |byte| {
+            matches!(byte, b' '..=b'~' | b'\n' | b'\t')
+        })..];
+        let Some(c) = rest.chars().next() else {
+            return false;
+        };
         if is_hostile(c) {
             return true;
         }
@@ -51,28 +61,36 @@ struct Marks(usize);
 impl Marks {
     /// Whether the next character is a mark beyond those that may stand here.
     fn is_too_many(&mut self, c: char) -> bool {
-        self.0 = if !c.is_ascii() && c.width() == Some(0) { self.0 + 1 } else { 0 };
+        self.0 = if !c.is_ascii() && c.width() == Some(0) {
+            self.0 + 1
+        } else {
+            0
+        };
         self.0 > MOST_MARKS
     }
 }
 
-/// How many bytes at the start of a text are all of one kind. They are looked at in blocks, which a processor does at once: prompts and
-/// answers are long, and nearly all of them is plain.
+/// How many bytes at the start of a text are all of one kind. They are looked at in blocks, which a
+/// processor does at once: prompts and answers are long, and nearly all of them is plain.
 pub fn run_of(text: &[u8], is_kind: impl Fn(u8) -> bool) -> usize {
     const BLOCK: usize = 16;
     // No early end within a block, or it would be looked at byte by byte.
     let all_are = |block: &&[u8]| block.iter().fold(true, |all, byte| all & is_kind(*byte));
     let blocks = BLOCK * text.chunks_exact(BLOCK).take_while(all_are).count();
-    text[blocks..].iter().position(|byte| !is_kind(*byte)).map_or(text.len(), |at| blocks + at)
+    text[blocks..]
+        .iter()
+        .position(|byte| !is_kind(*byte))
+        .map_or(text.len(), |at| blocks + at)
 }
 
-/// Text for a terminal or a document: whole escape sequences go, stray controls are shown as `�`, and heaps
-/// of marks become a few.
+/// Text for a terminal or a document: whole escape sequences go, stray controls are shown as `�`,
+/// and heaps of marks become a few.
 pub fn for_people(text: &str) -> Cow<'_, str> {
     cleaned(text, false)
 }
 
-/// A line of ours for a terminal, with its colours: the last net under what should be clean already.
+/// A line of ours for a terminal, with its colours: the last net under what should be clean
+/// already.
 pub fn for_terminal(text: &str) -> Cow<'_, str> {
     cleaned(text, true)
 }
@@ -91,7 +109,11 @@ fn cleaned(text: &str, has_colours: bool) -> Cow<'_, str> {
         match c {
             '\u{1b}' if has_colours && colour(&chars).is_some() => {
                 clean.push(c);
-                clean.extend(colour(&chars).into_iter().flat_map(|length| chars.by_ref().take(length).collect::<Vec<_>>()));
+                clean.extend(
+                    colour(&chars)
+                        .into_iter()
+                        .flat_map(|length| chars.by_ref().take(length).collect::<Vec<_>>()),
+                );
             }
             '\u{1b}' => skip_escape(&mut chars),
             '\u{9b}' => skip_csi(&mut chars),
@@ -124,11 +146,14 @@ pub fn one_line(text: &str) -> Cow<'_, str> {
     Cow::Owned(line)
 }
 
-/// Printable ASCII, words apart by single spaces, none at the ends. What else is clean takes the longer way.
+/// Printable ASCII, words apart by single spaces, none at the ends. What else is clean takes the
+/// longer way.
 fn is_one_line(text: &str) -> bool {
     let bytes = text.as_bytes();
     let pairs = bytes.iter().zip(bytes.iter().skip(1));
-    let has_gap = pairs.fold(false, |found, (one, next)| found | ((*one == b' ') & (*next == b' ')));
+    let has_gap = pairs.fold(false, |found, (one, next)| {
+        found | ((*one == b' ') & (*next == b' '))
+    });
     let is_printable = run_of(bytes, |byte| matches!(byte, b' '..=b'~')) == bytes.len();
     is_printable && !has_gap && !text.starts_with(' ') && !text.ends_with(' ')
 }
@@ -142,16 +167,23 @@ pub fn shortened(text: &str, limit: usize) -> Cow<'_, str> {
     match text.char_indices().nth(limit) {
         None => Cow::Borrowed(text),
         Some(_) => {
-            let end = text.char_indices().nth(limit.saturating_sub(1)).map_or(0, |(at, _)| at);
+            let end = text
+                .char_indices()
+                .nth(limit.saturating_sub(1))
+                .map_or(0, |(at, _)| at);
             Cow::Owned(format!("{}…", text[..end].trim_end()))
         }
     }
 }
 
-/// A reason at most `limit` characters long, without what stands in brackets at its end: that says what to do about it, and is kept whole.
+/// A reason at most `limit` characters long, without what stands in brackets at its end: that says
+/// what to do about it, and is kept whole.
 pub fn shortened_reason(text: &str, limit: usize) -> Cow<'_, str> {
     let mut hints = text.len();
-    while let Some(at) = text[..hints].rfind(" (").filter(|_| text[..hints].ends_with(')')) {
+    while let Some(at) = text[..hints]
+        .rfind(" (")
+        .filter(|_| text[..hints].ends_with(')'))
+    {
         hints = at;
     }
     match shortened(&text[..hints], limit) {
@@ -162,7 +194,8 @@ pub fn shortened_reason(text: &str, limit: usize) -> Cow<'_, str> {
 
 /// JSON text whose strings hold no raw control character that a terminal could obey.
 pub fn json_for_terminal(json: &str) -> Cow<'_, str> {
-    // JSON has control characters only inside strings (besides its own white space), so escaping them keeps its meaning.
+    // JSON has control characters only inside strings (besides its own white space), so escaping
+    // them keeps its meaning.
     if !json.chars().any(|c| is_hostile(c) && c != '\r') && !has_heap_of_marks(json) {
         return Cow::Borrowed(json);
     }
@@ -217,7 +250,8 @@ fn skip_csi(rest: &mut Rest<'_>) {
     }
 }
 
-/// A string sequence: up to its terminator. An unterminated one must not swallow the rest, so it ends at the line's end too.
+/// A string sequence: up to its terminator. An unterminated one must not swallow the rest, so it
+/// ends at the line's end too.
 fn skip_string(rest: &mut Rest<'_>) {
     while let Some(c) = rest.next_if(|c| *c != '\n') {
         match c {
@@ -247,9 +281,18 @@ mod tests {
             ("bell\u{7}", "bell\u{fffd}"),
             ("crlf\r\nnext\rover", "crlf\nnext\u{fffd}over"),
             // Words of people in scripts that stack their marks, and what nobody writes.
-            ("Việt Nam, שִׁ֔יר, นี้, བསྒྲུབས, e\u{301}\u{323}", "Việt Nam, שִׁ֔יר, นี้, བསྒྲུབས, e\u{301}\u{323}"),
-            (&format!("z{}algo", "\u{301}".repeat(10_000)), &format!("z{}algo", "\u{301}".repeat(MOST_MARKS))),
-            (&format!("a{}", "\u{e0101}\u{fe0f}".repeat(500)), &format!("a{}", "\u{e0101}\u{fe0f}".repeat(MOST_MARKS / 2))),
+            (
+                "Việt Nam, שִׁ֔יר, นี้, བསྒྲུབས, e\u{301}\u{323}",
+                "Việt Nam, שִׁ֔יר, นี้, བསྒྲུབས, e\u{301}\u{323}",
+            ),
+            (
+                &format!("z{}algo", "\u{301}".repeat(10_000)),
+                &format!("z{}algo", "\u{301}".repeat(MOST_MARKS)),
+            ),
+            (
+                &format!("a{}", "\u{e0101}\u{fe0f}".repeat(500)),
+                &format!("a{}", "\u{e0101}\u{fe0f}".repeat(MOST_MARKS / 2)),
+            ),
         ];
         for (given, expected) in rows {
             assert_eq!(for_people(given), expected, "{given:?}");
@@ -262,7 +305,11 @@ mod tests {
             ("short (do this)", 20, "short (do this)"),
             ("much too long a text", 10, "much too…"),
             ("much too long a text (do this)", 10, "much too… (do this)"),
-            ("much too long (in brackets) a text (do this) (wait 3 s)", 10, "much too… (do this) (wait 3 s)"),
+            (
+                "much too long (in brackets) a text (do this) (wait 3 s)",
+                10,
+                "much too… (do this) (wait 3 s)",
+            ),
             ("much too long (never closed", 10, "much too…"),
             ("", 10, ""),
         ];
@@ -277,14 +324,23 @@ mod tests {
         let json = serde_json::to_string(&text).expect("a string");
         let safe = json_for_terminal(&json);
         assert!(!safe.chars().any(is_hostile) && !has_heap_of_marks(&safe));
-        assert_eq!(serde_json::from_str::<String>(&safe).expect("still JSON"), text);
+        assert_eq!(
+            serde_json::from_str::<String>(&safe).expect("still JSON"),
+            text
+        );
     }
 
     #[test]
     fn of_all_sequences_only_colours_are_left_in_lines_of_ours() {
         let rows = [
-            ("\u{1b}[1;31merror:\u{1b}[0m \u{1b}[2Jwho", "\u{1b}[1;31merror:\u{1b}[0m who"),
-            ("\u{1b}]0;title\u{7}panel \u{9b}2J\u{202e}x", "panel \u{fffd}x"),
+            (
+                "\u{1b}[1;31merror:\u{1b}[0m \u{1b}[2Jwho",
+                "\u{1b}[1;31merror:\u{1b}[0m who",
+            ),
+            (
+                "\u{1b}]0;title\u{7}panel \u{9b}2J\u{202e}x",
+                "panel \u{fffd}x",
+            ),
             ("\u{1b}[31", ""),
             ("\u{1b}[mplain\u{1b}", "\u{1b}[mplain"),
         ];

@@ -5,7 +5,8 @@ use jiff::Timestamp;
 use std::{sync::Arc, time::Duration};
 use tokio::time::Instant;
 
-/// Time as the engine sees it. Events are ordered by their number, never by time; time is for deadlines and for people.
+/// Time as the engine sees it. Events are ordered by their number, never by time; time is for
+/// deadlines and for people.
 #[async_trait::async_trait]
 pub trait Clock: Send + Sync + 'static {
     /// The wall-clock time, for the `ts` of an event. It may jump.
@@ -16,7 +17,8 @@ pub trait Clock: Send + Sync + 'static {
         Instant::now()
     }
 
-    /// Waits on the monotonic clock, so that a jump of the wall clock neither shortens nor lengthens it.
+    /// Waits on the monotonic clock, so that a jump of the wall clock neither shortens nor
+    /// lengthens it.
     async fn sleep(&self, duration: Duration);
 }
 
@@ -35,8 +37,8 @@ impl Clock for SystemClock {
     }
 }
 
-/// The clock of a desk: the time of the store, where that has a clock which all its processes share;
-/// otherwise this process's own.
+/// The clock of a desk: the time of the store, where that has a clock which all its processes
+/// share; otherwise this process's own.
 pub(crate) struct SharedClock {
     pub store: Arc<dyn Store>,
     pub own: Arc<dyn Clock>,

@@ -1,6 +1,6 @@
-//! When gates close. A store with a clock of its own decides that for all its processes. Without one, a
-//! process measures from the moment it first saw the gate, on its monotonic clock: so no jump of a wall
-//! clock ends a wait or makes it longer.
+//! When gates close. A store with a clock of its own decides that for all its processes. Without
+//! one, a process measures from the moment it first saw the gate, on its monotonic clock: so no
+//! jump of a wall clock ends a wait or makes it longer.
 
 use crate::{
     DebateId,
@@ -16,7 +16,8 @@ use std::{
 };
 use tokio::time::Instant;
 
-/// What is known of a gate is kept for so long after it closed; the journal says by then that it did.
+/// What is known of a gate is kept for so long after it closed; the journal says by then that it
+/// did.
 const KEPT: Duration = Duration::from_secs(3600);
 
 /// The clock of a desk, and the gates that were seen by it.
@@ -34,7 +35,10 @@ struct Seen {
 
 impl Deadlines {
     pub fn new(store: Arc<dyn Store>, own: Arc<dyn Clock>) -> Self {
-        Self { clock: Arc::new(SharedClock { store, own }), seen: Mutex::default() }
+        Self {
+            clock: Arc::new(SharedClock { store, own }),
+            seen: Mutex::default(),
+        }
     }
 
     /// The clock of the desk.
@@ -46,8 +50,8 @@ impl Deadlines {
     pub async fn now(&self) -> Timestamp {
         match self.clock.store.ask_now().await {
             Ok(Some(now)) => now,
-            // Where the database is out of reach, the append of the gate waits for it; the time is known
-            // well enough.
+            // Where the database is out of reach, the append of the gate waits for it; the time is
+            // known well enough.
             Ok(None) | Err(_) => self.clock.now(),
         }
     }
@@ -74,7 +78,11 @@ impl Deadlines {
     pub fn is_open(&self, debate: DebateId, gate: &GateOpened) -> bool {
         /// What is known without asking may be wrong by this much.
         const ROUGHLY: Duration = Duration::from_secs(2);
-        let wrong_by = if self.are_shared() { ROUGHLY } else { Duration::ZERO };
+        let wrong_by = if self.are_shared() {
+            ROUGHLY
+        } else {
+            Duration::ZERO
+        };
         self.roughly_left(debate, gate) > wrong_by
     }
 
@@ -98,7 +106,13 @@ impl Deadlines {
         let now = self.clock.instant();
         all.retain(|_, seen| now.saturating_duration_since(seen.closes) < KEPT);
         let closes = self.moment(until.duration_since(self.clock.now()));
-        all.insert(key, Seen { until: gate.until.clone(), closes });
+        all.insert(
+            key,
+            Seen {
+                until: gate.until.clone(),
+                closes,
+            },
+        );
         closes
     }
 

@@ -1,5 +1,6 @@
-//! All that a format can say: `turn`, `round`, `note` (and `gate` and `run`, in their own files). Each is durable by its name: what the
-//! journal holds is returned, what it lacks is asked and recorded first.
+//! All that a format can say: `turn`, `round`, `note` (and `gate` and `run`, in their own files).
+//! Each is durable by its name: what the journal holds is returned, what it lacks is asked and
+//! recorded first.
 
 use crate::{
     DebateId,
@@ -53,7 +54,8 @@ pub struct Debate {
     /// When the whole debate must be over.
     pub(crate) ends_at: Option<Instant>,
     pub(crate) recording: Option<Arc<Recording>>,
-    /// Whether today's prompt files are the pinned ones; if so a different prompt means a different run.
+    /// Whether today's prompt files are the pinned ones; if so a different prompt means a different
+    /// run.
     pub(crate) same_prompts: bool,
     pub(crate) fence: Fence,
     pub(crate) said_so_far: Mutex<SaidSoFar>,
@@ -78,7 +80,8 @@ pub(crate) enum Steer {
     Pause,
     /// As a pause, but whoever finds the debate next goes on with it: nobody wanted it to rest.
     Leave,
-    /// A pause in a process that lets go of its debates: nobody is waited for any more, and the debate rests all the same.
+    /// A pause in a process that lets go of its debates: nobody is waited for any more, and the
+    /// debate rests all the same.
     PauseAtOnce,
     Cancel,
 }
@@ -99,17 +102,30 @@ pub struct Step {
 impl Step {
     /// The step of a phase that comes once.
     pub fn once(phase: &str, round: u32) -> Self {
-        Self { name: phase.to_owned(), phase: phase.into(), round, is_closing: false }
+        Self {
+            name: phase.to_owned(),
+            phase: phase.into(),
+            round,
+            is_closing: false,
+        }
     }
 
     /// The step of a phase that comes in several rounds.
     pub fn numbered(phase: &str, round: u32) -> Self {
-        Self { name: format!("{phase} {round}"), phase: phase.into(), round, is_closing: false }
+        Self {
+            name: format!("{phase} {round}"),
+            phase: phase.into(),
+            round,
+            is_closing: false,
+        }
     }
 
     /// The same as one of the format's closing steps.
     pub fn closing(self) -> Self {
-        Self { is_closing: true, ..self }
+        Self {
+            is_closing: true,
+            ..self
+        }
     }
 
     /// The name of an agent's turn at this step.
@@ -118,7 +134,11 @@ impl Step {
     }
 
     pub(crate) fn place(&self, agent: Option<&Arc<str>>) -> Place {
-        Place { round: Some(self.round), phase: Some(self.phase.clone()), agent: agent.cloned() }
+        Place {
+            round: Some(self.round),
+            phase: Some(self.phase.clone()),
+            agent: agent.cloned(),
+        }
     }
 }
 
@@ -160,7 +180,12 @@ impl<R> Round<R> {
         if self.said.len() >= needed.max(1) {
             return Ok(self);
         }
-        Err(Halt::NoQuorum { step: self.step, answered: self.said.len(), needed: needed.max(1), absent: self.absent })
+        Err(Halt::NoQuorum {
+            step: self.step,
+            answered: self.said.len(),
+            needed: needed.max(1),
+            absent: self.absent,
+        })
     }
 }
 
@@ -186,9 +211,22 @@ impl Debate {
     }
 
     /// One agent speaks.
-    pub async fn turn<R: Reply>(&self, step: &Step, agent: &Agent, ask: Ask<R>) -> Result<Result<Said<R>, Absence>, Halt> {
+    pub async fn turn<R: Reply>(
+        &self,
+        step: &Step,
+        agent: &Agent,
+        ask: Ask<R>,
+    ) -> Result<Result<Said<R>, Absence>, Halt> {
         self.enter(step)?;
-        self.turn_named(step, agent, step.turn(&agent.name), &ask.prompt, &ask.schema, &*ask.check).await
+        self.turn_named(
+            step,
+            agent,
+            step.turn(&agent.name),
+            &ask.prompt,
+            &ask.schema,
+            &*ask.check,
+        )
+        .await
     }
 
     /// The same under any name: a move may ask one agent several times at a step.
@@ -202,12 +240,20 @@ impl Debate {
         check: &Check<'static, R>,
     ) -> Result<Result<Said<R>, Absence>, Halt> {
         let exchange = Exchange::new(self, step, agent, turn, Told::Held(prompt), schema)?;
-        let mut results = self.exchange_all(vec![(exchange, check)], Vec::new()).await?;
-        self.note_absences(step, results.iter().filter_map(|result| result.as_ref().err()));
-        results.pop().ok_or_else(|| Halt::Broken(format!("{}: nobody was asked", step.name)))
+        let mut results = self
+            .exchange_all(vec![(exchange, check)], Vec::new())
+            .await?;
+        self.note_absences(
+            step,
+            results.iter().filter_map(|result| result.as_ref().err()),
+        );
+        results
+            .pop()
+            .ok_or_else(|| Halt::Broken(format!("{}: nobody was asked", step.name)))
     }
 
-    /// Several agents speak at the same step, in parallel. `ask` is called once per agent with the notes this round hears.
+    /// Several agents speak at the same step, in parallel. `ask` is called once per agent with the
+    /// notes this round hears.
     pub async fn round<'a, R: Reply>(
         &self,
         step: &Step,
@@ -222,10 +268,16 @@ impl Debate {
         let mut exchanges = Vec::with_capacity(agents.len());
         for (agent, ask) in agents.iter().zip(&mut asks) {
             let told = Told::Made(Some(std::mem::take(&mut ask.prompt)), &make);
-            exchanges.push((Exchange::new(self, step, agent, step.turn(&agent.name), told, &ask.schema)?, &*ask.check));
+            exchanges.push((
+                Exchange::new(self, step, agent, step.turn(&agent.name), told, &ask.schema)?,
+                &*ask.check,
+            ));
         }
         let results = self.exchange_all(exchanges, opening).await?;
-        self.note_absences(step, results.iter().filter_map(|result| result.as_ref().err()));
+        self.note_absences(
+            step,
+            results.iter().filter_map(|result| result.as_ref().err()),
+        );
         self.close_round(step, results).await
     }
 
@@ -241,8 +293,16 @@ impl Debate {
     }
 
     /// Ends a round: everybody has answered or is missing.
-    pub(crate) async fn close_round<R>(&self, step: &Step, results: Vec<Result<Said<R>, Absence>>) -> Result<Round<R>, Halt> {
-        let mut round = Round { step: step.name.clone(), said: Vec::with_capacity(results.len()), absent: Vec::new() };
+    pub(crate) async fn close_round<R>(
+        &self,
+        step: &Step,
+        results: Vec<Result<Said<R>, Absence>>,
+    ) -> Result<Round<R>, Halt> {
+        let mut round = Round {
+            step: step.name.clone(),
+            said: Vec::with_capacity(results.len()),
+            absent: Vec::new(),
+        };
         for result in results {
             match result {
                 Ok(said) => round.said.push(said),
@@ -255,13 +315,19 @@ impl Debate {
             answered: round.said.iter().map(|said| said.agent.clone()).collect(),
             absent: round.absent.clone(),
         };
-        self.note(step.place(None), Event::RoundCompleted(completed)).await?;
+        self.note(step.place(None), Event::RoundCompleted(completed))
+            .await?;
         Ok(round)
     }
 
-    /// Records a fact the format derived from replies. Recorded once; a re-run that derives another fact is stopped.
+    /// Records a fact the format derived from replies. Recorded once; a re-run that derives another
+    /// fact is stopped.
     pub async fn note(&self, place: Place, event: Event) -> Result<(), Halt> {
-        let recorded = self.journal.memory().fact(&event, &place).map(str::to_owned);
+        let recorded = self
+            .journal
+            .memory()
+            .fact(&event, &place)
+            .map(str::to_owned);
         match recorded {
             None => {
                 self.journal.queue(Entry::new(place, event)).await;
@@ -269,17 +335,21 @@ impl Debate {
             }
             Some(data) if data == event.to_data() => Ok(()),
             Some(_) => Err(Halt::Broken(format!(
-                "this run derives another {} at round {} than the one recorded; the program or its inputs changed",
+                "this run derives another {} at round {} than the one recorded; the program or its \
+                 inputs changed",
                 event.kind(),
                 place.round.unwrap_or(0)
             ))),
         }
     }
 
-    /// Everybody missed so far, by round and step, each turn once: the same order whoever was faster.
+    /// Everybody missed so far, by round and step, each turn once: the same order whoever was
+    /// faster.
     pub(crate) fn absences(&self) -> Vec<Absence> {
         let mut all = self.lock_said().absences.clone();
-        all.sort_by(|(round, step, _), (other_round, other_step, _)| (round, step).cmp(&(other_round, other_step)));
+        all.sort_by(|(round, step, _), (other_round, other_step, _)| {
+            (round, step).cmp(&(other_round, other_step))
+        });
         all.into_iter().map(|(_, _, absence)| absence).collect()
     }
 
@@ -300,26 +370,41 @@ impl Debate {
 
     /// Whether a person ended the debate.
     pub(crate) fn check_cancelled(&self) -> Result<(), Halt> {
-        if *self.steer.borrow() == Steer::Cancel { Err(self.cancelled()) } else { Ok(()) }
+        if *self.steer.borrow() == Steer::Cancel {
+            Err(self.cancelled())
+        } else {
+            Ok(())
+        }
     }
 
     /// The model of that name, or why there is none.
     pub(crate) fn model(&self, name: &str) -> Result<&Arc<dyn Model>, Fault> {
         let none = || Fault::new(FaultKind::Unavailable, format!("no model `{name}`"));
-        self.models.get(name).ok_or_else(none)?.as_ref().map_err(Clone::clone)
+        self.models
+            .get(name)
+            .ok_or_else(none)?
+            .as_ref()
+            .map_err(Clone::clone)
     }
 
     /// The halt that a cancellation causes.
     pub(crate) fn cancelled(&self) -> Halt {
         let cancelled = self.journal.memory().cancelled.clone();
-        let (by, reason) = cancelled.map_or_else(|| ("user".to_owned(), String::new()), |cancelled| (cancelled.by, cancelled.reason));
+        let (by, reason) = cancelled.map_or_else(
+            || ("user".to_owned(), String::new()),
+            |cancelled| (cancelled.by, cancelled.reason),
+        );
         Halt::Cancelled { by, reason }
     }
 
     /// Returns when a person cancels; never otherwise.
     pub(crate) async fn until_cancelled(&self) {
         let mut steer = self.steer.clone();
-        if steer.wait_for(|steer| *steer == Steer::Cancel).await.is_err() {
+        if steer
+            .wait_for(|steer| *steer == Steer::Cancel)
+            .await
+            .is_err()
+        {
             // The desk is gone without a word: then nobody can cancel any more.
             std::future::pending::<()>().await;
         }
@@ -328,7 +413,11 @@ impl Debate {
     /// Returns when this process lets go of the debate; never otherwise.
     pub(crate) async fn until_left(&self) {
         let mut steer = self.steer.clone();
-        if steer.wait_for(|steer| matches!(steer, Steer::Leave | Steer::PauseAtOnce)).await.is_err() {
+        if steer
+            .wait_for(|steer| matches!(steer, Steer::Leave | Steer::PauseAtOnce))
+            .await
+            .is_err()
+        {
             std::future::pending::<()>().await;
         }
     }
@@ -337,7 +426,10 @@ impl Debate {
         if self.lock_said().steps.insert(step.name.clone()) {
             return Ok(());
         }
-        Err(Halt::Broken(format!("the format used the step `{}` twice; each needs its own name", step.name)))
+        Err(Halt::Broken(format!(
+            "the format used the step `{}` twice; each needs its own name",
+            step.name
+        )))
     }
 
     /// Like a step's name, the name of a turn that several agents have at one step is used once.
@@ -345,7 +437,9 @@ impl Debate {
         if self.lock_said().steps.insert(format!("turn {turn}")) {
             return Ok(());
         }
-        Err(Halt::Broken(format!("the format used the turn `{turn}` twice; each needs its own name")))
+        Err(Halt::Broken(format!(
+            "the format used the turn `{turn}` twice; each needs its own name"
+        )))
     }
 
     /// Like a step's name, a run's is used once.
@@ -353,28 +447,50 @@ impl Debate {
         if self.lock_said().steps.insert(format!("run {run}")) {
             return Ok(());
         }
-        Err(Halt::Broken(format!("the format used the run `{run}` twice; each needs its own name")))
+        Err(Halt::Broken(format!(
+            "the format used the run `{run}` twice; each needs its own name"
+        )))
     }
 
     /// Fixes which notes a round hears: those of its first start, so that a re-run asks the same.
-    async fn open_round(&self, step: &Step, agents: &[&Agent]) -> Result<(Vec<Entry>, String), Halt> {
+    async fn open_round(
+        &self,
+        step: &Step,
+        agents: &[&Agent],
+    ) -> Result<(Vec<Entry>, String), Halt> {
         let mut opening = Vec::new();
         if let Some(recording) = &self.recording {
-            opening
-                .extend(recording.notes_before(&step.name).into_iter().map(|note| Entry::new(Place::default(), Event::HumanNoted(note))));
+            opening.extend(
+                recording
+                    .notes_before(&step.name)
+                    .into_iter()
+                    .map(|note| Entry::new(Place::default(), Event::HumanNoted(note))),
+            );
             if !opening.is_empty() {
-                self.journal.append(std::mem::take(&mut opening), Commit::default()).await?;
+                self.journal
+                    .append(std::mem::take(&mut opening), Commit::default())
+                    .await?;
             }
         }
         let memory = self.journal.memory();
         let recorded = memory.notes_heard(&step.name);
-        let heard = recorded.clone().unwrap_or_else(|| memory.notes.keys().copied().collect());
-        let notes: Vec<&str> = heard.iter().filter_map(|seq| memory.notes.get(seq)).map(|note| note.text.as_str()).collect();
+        let heard = recorded
+            .clone()
+            .unwrap_or_else(|| memory.notes.keys().copied().collect());
+        let notes: Vec<&str> = heard
+            .iter()
+            .filter_map(|seq| memory.notes.get(seq))
+            .map(|note| note.text.as_str())
+            .collect();
         let notes = notes.join("\n");
         drop(memory);
         if recorded.is_none() {
             let agents = agents.iter().map(|agent| agent.name.clone()).collect();
-            let started = RoundStarted { step: step.name.clone(), agents, notes: heard };
+            let started = RoundStarted {
+                step: step.name.clone(),
+                agents,
+                notes: heard,
+            };
             opening.push(Entry::new(step.place(None), Event::RoundStarted(started)));
         }
         Ok((opening, notes))
@@ -391,16 +507,27 @@ impl Debate {
         }
         if !opening.is_empty() || exchanges.iter().any(|(exchange, _)| !exchange.is_over()) {
             self.check_steering()?;
-            opening.extend(exchanges.iter_mut().filter_map(|(exchange, _)| exchange.begin_at_once()));
-            self.journal.append(opening, self.journal.commit_before_call().await).await?;
+            opening.extend(
+                exchanges
+                    .iter_mut()
+                    .filter_map(|(exchange, _)| exchange.begin_at_once()),
+            );
+            self.journal
+                .append(opening, self.journal.commit_before_call().await)
+                .await?;
         }
-        let calls = join_all(exchanges.iter_mut().map(|(exchange, check)| exchange.speak(*check)));
+        let calls = join_all(
+            exchanges
+                .iter_mut()
+                .map(|(exchange, check)| exchange.speak(*check)),
+        );
         let spoken = match self.ends_at {
             None => calls.await,
             Some(ends_at) => tokio::select! {
                 spoken = calls => spoken,
                 () = self.clock.sleep(ends_at.saturating_duration_since(Instant::now())) => {
-                    return Err(Halt::Stopped(LimitMet { limit: Limit::Time, why: "the debate's time is over".to_owned() }));
+                    return Err(Halt::Stopped(LimitMet { limit: Limit::Time, why: "the debate's \
+                        time is over".to_owned() }));
                 }
             },
         };
@@ -411,18 +538,26 @@ impl Debate {
     fn stopped_in_recording<C>(&self, asked: &[(Exchange<'_>, C)]) -> Option<Halt> {
         let recording = self.recording.as_ref()?;
         let stop = recording.stopped()?;
-        let never_came = |turn: &str| recording.asked(turn, 1).is_none() && recording.unsent(turn, 1).is_none();
-        asked.iter().any(|(exchange, _)| never_came(&exchange.turn)).then(|| Halt::Stopped(stop.clone()))
+        let never_came =
+            |turn: &str| recording.asked(turn, 1).is_none() && recording.unsent(turn, 1).is_none();
+        asked
+            .iter()
+            .any(|(exchange, _)| never_came(&exchange.turn))
+            .then(|| Halt::Stopped(stop.clone()))
     }
 
     /// What is recorded of a turn, after making sure that it was asked the same.
     pub(crate) fn recorded_turn(&self, turn: &str, prompt: &Prompt) -> Result<RecordedTurn, Halt> {
         let recorded = self.journal.memory().take_turn(turn);
-        let same = recorded.prompt.is_none_or(|hash| !self.same_prompts || hash == prompt.hash());
+        let same = recorded
+            .prompt
+            .is_none_or(|hash| !self.same_prompts || hash == prompt.hash());
         if same {
             Ok(recorded)
         } else {
-            Err(Halt::Broken(format!("turn `{turn}` was recorded with another prompt; this run went another way")))
+            Err(Halt::Broken(format!(
+                "turn `{turn}` was recorded with another prompt; this run went another way"
+            )))
         }
     }
 
@@ -434,13 +569,18 @@ impl Debate {
             model: completed.model.clone(),
             copied: completed.copied_from.is_some(),
         };
-        self.lock_said().answered.insert(completed.turn.clone(), answered);
+        self.lock_said()
+            .answered
+            .insert(completed.turn.clone(), answered);
     }
 
     /// The model behind what counts of a turn: of its clarification, where there was one.
     pub(crate) fn answered_by(&self, turn: &str) -> Option<Arc<str>> {
         let said = self.lock_said();
-        let answered = said.answered.get(format!("{turn}/clarify").as_str()).or_else(|| said.answered.get(turn));
+        let answered = said
+            .answered
+            .get(format!("{turn}/clarify").as_str())
+            .or_else(|| said.answered.get(turn));
         answered.map(|answered| answered.model.clone())
     }
 
@@ -449,17 +589,26 @@ impl Debate {
         substitutions(&self.lock_said().answered)
     }
 
-    pub(crate) fn note_absences<'a>(&self, step: &Step, new: impl IntoIterator<Item = &'a Absence>) {
-        let new = new.into_iter().map(|absence| (step.round, step.name.clone(), absence.clone()));
+    pub(crate) fn note_absences<'a>(
+        &self,
+        step: &Step,
+        new: impl IntoIterator<Item = &'a Absence>,
+    ) {
+        let new = new
+            .into_iter()
+            .map(|absence| (step.round, step.name.clone(), absence.clone()));
         self.lock_said().absences.extend(new);
     }
 
     fn lock_said(&self) -> std::sync::MutexGuard<'_, SaidSoFar> {
-        self.said_so_far.lock().unwrap_or_else(PoisonError::into_inner)
+        self.said_so_far
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner)
     }
 }
 
-/// What everybody said, or what ends the debate. A met cap comes last: it is only that who was not asked.
+/// What everybody said, or what ends the debate. A met cap comes last: it is only that who was not
+/// asked.
 pub(crate) fn all_or_halt<T>(spoken: Vec<Result<T, Halt>>) -> Result<Vec<T>, Halt> {
     let (mut said, mut cap_met) = (Vec::with_capacity(spoken.len()), None);
     for one in spoken {
@@ -476,5 +625,10 @@ pub(crate) fn all_or_halt<T>(spoken: Vec<Result<T, Halt>>) -> Result<Vec<T>, Hal
 
 /// The absence of an agent at a turn.
 pub(crate) fn absence(agent: &Agent, turn: &str, reason: FaultKind, detail: &str) -> Absence {
-    Absence { agent: agent.name.to_string(), turn: turn.to_owned(), reason, detail: detail.to_owned() }
+    Absence {
+        agent: agent.name.to_string(),
+        turn: turn.to_owned(),
+        reason,
+        detail: detail.to_owned(),
+    }
 }

@@ -1,4 +1,5 @@
-//! The seam to embedding models, which turn texts into vectors: near vectors mean alike. Also what makes vectors believable, and how near two are.
+//! The seam to embedding models, which turn texts into vectors: near vectors mean alike. Also what
+//! makes vectors believable, and how near two are.
 
 use crate::{
     model::{Fault, Usage},
@@ -30,7 +31,8 @@ pub struct Embedded {
     pub usage: Option<Usage>,
 }
 
-/// Vectors that were asked for before, by the model and the text they belong to. The text itself is not in here.
+/// Vectors that were asked for before, by the model and the text they belong to. The text itself is
+/// not in here.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(transparent)]
 pub struct KeptVectors {
@@ -40,7 +42,9 @@ pub struct KeptVectors {
 impl KeptVectors {
     /// What is known of a text.
     pub fn of(&self, model: &str, text: &str) -> Option<&[f32]> {
-        self.by_text.get(&key(model, text)).map(|packed| packed.0.as_slice())
+        self.by_text
+            .get(&key(model, text))
+            .map(|packed| packed.0.as_slice())
     }
 
     /// Keeps the vector of a text.
@@ -51,7 +55,11 @@ impl KeptVectors {
     /// Forgets everything but these texts by this model: what is gone elsewhere goes here too.
     pub fn only<'a>(&mut self, model: &str, texts: impl IntoIterator<Item = &'a String>) {
         let mut before = std::mem::take(&mut self.by_text);
-        self.by_text = texts.into_iter().map(|text| key(model, text)).filter_map(|key| before.remove_entry(&key)).collect();
+        self.by_text = texts
+            .into_iter()
+            .map(|text| key(model, text))
+            .filter_map(|key| before.remove_entry(&key))
+            .collect();
     }
 
     /// Forgets everything.
@@ -80,7 +88,11 @@ struct Packed(Vec<f32>);
 
 impl Serialize for Packed {
     fn serialize<S: serde::Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        let bytes: Vec<u8> = self.0.iter().flat_map(|number| number.to_le_bytes()).collect();
+        let bytes: Vec<u8> = self
+            .0
+            .iter()
+            .flat_map(|number| number.to_le_bytes())
+            .collect();
         serializer.serialize_str(&STANDARD.encode(bytes))
     }
 }
@@ -88,7 +100,9 @@ impl Serialize for Packed {
 impl<'de> Deserialize<'de> for Packed {
     fn deserialize<D: serde::Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         let text = String::deserialize(deserializer)?;
-        unpacked(&text).map(Self).ok_or_else(|| serde::de::Error::custom("expected numbers of four bytes each, in Base64"))
+        unpacked(&text).map(Self).ok_or_else(|| {
+            serde::de::Error::custom("expected numbers of four bytes each, in Base64")
+        })
     }
 }
 
@@ -96,7 +110,12 @@ impl<'de> Deserialize<'de> for Packed {
 pub fn unpacked(text: &str) -> Option<Vec<f32>> {
     let bytes = STANDARD.decode(text).ok()?;
     let (numbers, rest) = bytes.as_chunks::<4>();
-    rest.is_empty().then(|| numbers.iter().map(|bytes| f32::from_le_bytes(*bytes)).collect())
+    rest.is_empty().then(|| {
+        numbers
+            .iter()
+            .map(|bytes| f32::from_le_bytes(*bytes))
+            .collect()
+    })
 }
 
 /// Why these cannot be the vectors of so many texts; `None` when they can.
@@ -111,14 +130,27 @@ pub fn problem(vectors: &[Vec<f32>], texts: usize) -> Option<String> {
     if vectors.iter().flatten().any(|number| !number.is_finite()) {
         return Some("a vector holds something that is no number".to_owned());
     }
-    vectors.iter().any(|vector| vector.iter().all(|number| *number == 0.0)).then(|| "a vector is zero, which points nowhere".to_owned())
+    vectors
+        .iter()
+        .any(|vector| vector.iter().all(|number| *number == 0.0))
+        .then(|| "a vector is zero, which points nowhere".to_owned())
 }
 
-/// How near two vectors are: 1 is the same direction, 0 is none in common. Vectors that cannot be compared are not near at all.
+/// How near two vectors are: 1 is the same direction, 0 is none in common. Vectors that cannot be
+/// compared are not near at all.
 pub fn cosine(one: &[f32], other: &[f32]) -> f64 {
-    let dot = |a: &[f32], b: &[f32]| a.iter().zip(b).map(|(a, b)| f64::from(*a) * f64::from(*b)).sum::<f64>();
+    let dot = |a: &[f32], b: &[f32]| {
+        a.iter()
+            .zip(b)
+            .map(|(a, b)| f64::from(*a) * f64::from(*b))
+            .sum::<f64>()
+    };
     let size = (dot(one, one) * dot(other, other)).sqrt();
-    if one.len() != other.len() || !size.is_normal() { 0.0 } else { dot(one, other) / size }
+    if one.len() != other.len() || !size.is_normal() {
+        0.0
+    } else {
+        dot(one, other) / size
+    }
 }
 
 #[cfg(test)]
@@ -135,7 +167,10 @@ mod tests {
             (&[0.0, 0.0], &[1.0, 0.0], 0.0),
         ];
         for (one, other, near) in rows {
-            assert!((cosine(one, other) - near).abs() < 1e-9, "{one:?} {other:?}");
+            assert!(
+                (cosine(one, other) - near).abs() < 1e-9,
+                "{one:?} {other:?}"
+            );
         }
         type Row<'a> = (&'a [&'a [f32]], usize, Option<&'a str>);
         let rows: [Row<'_>; 7] = [
@@ -151,7 +186,10 @@ mod tests {
             let vectors: Vec<Vec<f32>> = vectors.iter().map(|vector| vector.to_vec()).collect();
             let found = problem(&vectors, texts);
             assert!(
-                found.as_deref().is_some_and(|found| why.is_some_and(|why| found.contains(why))) || found.is_none() && why.is_none(),
+                found
+                    .as_deref()
+                    .is_some_and(|found| why.is_some_and(|why| found.contains(why)))
+                    || found.is_none() && why.is_none(),
                 "{found:?}"
             );
         }
@@ -167,11 +205,20 @@ mod tests {
         assert!(!file.contains("one"), "the text is not in there: {file}");
         let mut read: KeptVectors = serde_json::from_str(&file).expect("what was written");
         assert_eq!(read, kept);
-        assert_eq!((read.of("m", "one"), read.of("m", "three")), (Some(&[0.1, -2.5][..]), None));
+        assert_eq!(
+            (read.of("m", "one"), read.of("m", "three")),
+            (Some(&[0.1, -2.5][..]), None)
+        );
         read.only("m", [&"one".to_owned(), &"three".to_owned()]);
-        assert_eq!((read.len(), read.of("other", "one"), read.of("m", "two")), (1, None, None));
+        assert_eq!(
+            (read.len(), read.of("other", "one"), read.of("m", "two")),
+            (1, None, None)
+        );
         for broken in [r#"{"a": "AAA"}"#, r#"{"a": "AAAA"}"#, r#"{"a": 1}"#] {
-            assert!(serde_json::from_str::<KeptVectors>(broken).is_err(), "{broken}");
+            assert!(
+                serde_json::from_str::<KeptVectors>(broken).is_err(),
+                "{broken}"
+            );
         }
     }
 }

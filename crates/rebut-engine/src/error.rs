@@ -56,10 +56,11 @@ pub enum Halt {
     /// Another process runs this debate now.
     #[error("another process runs this debate")]
     TakenOver,
-    /// The database went back behind what this run wrote, and what it holds now does not lead there: a
-    /// standby was promoted that lacked it, or a backup was restored.
+    /// The database went back behind what this run wrote, and what it holds now does not lead
+    /// there: a standby was promoted that lacked it, or a backup was restored.
     #[error(
-        "the database went back: its journal ends at event {has}, and event {had} that was written here does not follow; \
+        "the database went back: its journal ends at event {has}, and event {had} that was written \
+         here does not follow; \
          what it has stays, and `rebut resume` goes on from there"
     )]
     WentBack {
@@ -80,7 +81,8 @@ pub enum Halt {
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
 pub enum TooLate {
     /// Somebody decided the gate.
-    #[error("gate `{}` was already {} by {}", .0.gate, if .0.approved { "approved" } else { "rejected" }, .0.by)]
+    #[error("gate `{}` was already {} by \
+        {}", .0.gate, if .0.approved { "approved" } else { "rejected" }, .0.by)]
     Decided(Box<GateDecided>),
     /// The gate was opened again, for something else.
     #[error("gate `{gate}` shows something else than what was looked at; look again")]
@@ -122,7 +124,8 @@ pub enum DeskError {
         /// Why.
         fault: Fault,
     },
-    /// An agent's model could be had when the debate began and cannot now, and without it too few could answer.
+    /// An agent's model could be had when the debate began and cannot now, and without it too few
+    /// could answer.
     #[error("{agent}: {fault}")]
     ModelGone {
         /// Which agent.
@@ -142,7 +145,8 @@ pub enum DeskError {
         matches: Vec<DebateId>,
     },
     /// A cap on money cannot hold for models whose price nobody knows.
-    #[error("nobody knows the price of {}, so a cap on money cannot hold; set its price, or allow unknown prices", .0.join(", "))]
+    #[error("nobody knows the price of {}, so a cap on money cannot hold; set its price, or allow \
+        unknown prices", .0.join(", "))]
     UnknownPrices(Vec<String>),
     /// The debate is not in a state for this.
     #[error("{0}")]
@@ -174,8 +178,8 @@ pub enum DeskError {
 }
 
 impl DeskError {
-    /// Whether the database cannot be reached or written now: nothing is wrong with the debate itself, and
-    /// asking again is right.
+    /// Whether the database cannot be reached or written now: nothing is wrong with the debate
+    /// itself, and asking again is right.
     pub fn is_away(&self) -> bool {
         matches!(self, Self::Store(error) | Self::Halted(Halt::Store(error)) if error.is_passing())
     }

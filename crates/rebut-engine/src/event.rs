@@ -7,7 +7,8 @@ use crate::{
     budget::{Amount, Caps},
     clean::on_one_line,
     facts::{
-        CodeRecorded, ConflictsFound, LessonRecorded, MergeRecorded, PersonaRecorded, ReflectionRecorded, Ruling, ScoreAdjusted, ToolCalled,
+        CodeRecorded, ConflictsFound, LessonRecorded, MergeRecorded, PersonaRecorded,
+        ReflectionRecorded, Ruling, ScoreAdjusted, ToolCalled,
     },
     model::{Fault, FaultKind, Finish, Usage},
     outcome::{Absence, Ending, Outcome},
@@ -41,7 +42,8 @@ macro_rules! events {
                 match self { $(Self::$variant(data) => json_text(data),)* }
             }
 
-            /// The event behind a kind and its data; `None` when this program does not know the kind.
+            /// The event behind a kind and its data; `None` when this program does not know the
+            /// kind.
             pub fn parse(kind: &str, data: &str) -> Result<Option<Self>, serde_json::Error> {
                 match kind {
                     $($kind => serde_json::from_str(data).map(|data| Some(Self::$variant(data))),)*
@@ -52,8 +54,9 @@ macro_rules! events {
     };
 }
 
-/// Data as JSON text. It is written into a buffer that is used again and again, and copied into a string of just its size: journals are
-/// made of many small texts, and each would otherwise grow by several steps.
+/// Data as JSON text. It is written into a buffer that is used again and again, and copied into a
+/// string of just its size: journals are made of many small texts, and each would otherwise grow by
+/// several steps.
 pub(crate) fn json_text(data: &impl Serialize) -> String {
     thread_local! {
         static ROOM: RefCell<Vec<u8>> = const { RefCell::new(Vec::new()) };
@@ -168,11 +171,12 @@ pub struct Started {
     /// The debate this one was forked from.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub forked_from: Option<ForkedFrom>,
-    /// The hash of the request it came from, where that may come again and must not start a second debate.
+    /// The hash of the request it came from, where that may come again and must not start a second
+    /// debate.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub request: Option<Hash>,
-    /// Whether only whole replies count. Older journals do not say so: there, one whose tail is missing may
-    /// have counted.
+    /// Whether only whole replies count. Older journals do not say so: there, one whose tail is
+    /// missing may have counted.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub whole_replies: bool,
 }
@@ -180,7 +184,11 @@ pub struct Started {
 impl Started {
     /// By which rules replies of this debate are read out of their texts.
     pub fn reading(&self) -> Reading {
-        if self.whole_replies { Reading::Whole } else { Reading::Mending }
+        if self.whole_replies {
+            Reading::Whole
+        } else {
+            Reading::Mending
+        }
     }
 }
 
@@ -199,14 +207,22 @@ pub struct Limits {
     /// What the debate may use at most.
     #[serde(skip_serializing_if = "is_default")]
     pub caps: Caps,
-    /// Seconds a person may take to approve the result before the debate ends; 0 is that nobody is asked.
+    /// Seconds a person may take to approve the result before the debate ends; 0 is that nobody is
+    /// asked.
     #[serde(skip_serializing_if = "is_default")]
     pub approval_seconds: u64,
 }
 
 impl Default for Limits {
     fn default() -> Self {
-        Self { turn_seconds: 120, debate_seconds: 0, reply_bytes: 1 << 20, attempts: 4, caps: Caps::default(), approval_seconds: 0 }
+        Self {
+            turn_seconds: 120,
+            debate_seconds: 0,
+            reply_bytes: 1 << 20,
+            attempts: 4,
+            caps: Caps::default(),
+            approval_seconds: 0,
+        }
     }
 }
 
@@ -242,7 +258,8 @@ pub struct TurnStarted {
     pub model: Arc<str>,
     /// The hash of the prompt.
     pub prompt: Hash,
-    /// Set when an earlier call of this very attempt was in flight at a crash: it may be paid twice.
+    /// Set when an earlier call of this very attempt was in flight at a crash: it may be paid
+    /// twice.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub possibly_paid_twice: bool,
     /// What was held for it, in a debate with a budget.
@@ -270,8 +287,8 @@ pub struct TurnFailed {
 }
 
 impl TurnFailed {
-    /// Whether it takes back a call that is on record as begun: no connection could be made. Journals of before also hold calls to those
-    /// who were spared.
+    /// Whether it takes back a call that is on record as begun: no connection could be made.
+    /// Journals of before also hold calls to those who were spared.
     pub fn takes_back_its_call(&self) -> bool {
         self.fault.kind.is_before_sending() || self.fault.kind == FaultKind::Spared && !self.unsent
     }
@@ -323,7 +340,8 @@ pub struct Position {
     pub turn: Arc<str>,
     /// The option held; `None` is an explicit abstention.
     pub option: Option<String>,
-    /// The options from best to worst as far as the agent ranked them, the one that counts at the head; empty if it did not.
+    /// The options from best to worst as far as the agent ranked them, the one that counts at the
+    /// head; empty if it did not.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub ranking: Vec<String>,
     /// The option held before, in a later round.
@@ -347,7 +365,8 @@ pub struct Position {
     /// For a change: whether at least one valid new claim of another agent is cited.
     #[serde(default = "yes", skip_serializing_if = "is_yes")]
     pub documented: bool,
-    /// The option that counts: the earlier one after an undocumented flip where documentation is required.
+    /// The option that counts: the earlier one after an undocumented flip where documentation is
+    /// required.
     pub counted: Option<String>,
     /// What would change its mind.
     #[serde(default, skip_serializing_if = "String::is_empty")]
@@ -358,12 +377,15 @@ pub struct Position {
 }
 
 impl Position {
-    /// What was said last, on one line; a change that does not count is told apart from what counts.
+    /// What was said last, on one line; a change that does not count is told apart from what
+    /// counts.
     pub fn last_word(&self) -> String {
         let summary = on_one_line(&self.summary);
         match &self.option {
             Some(option) if self.option != self.counted => {
-                format!("{summary} [said for {option}, without naming what convinced it: not counted]")
+                format!(
+                    "{summary} [said for {option}, without naming what convinced it: not counted]"
+                )
             }
             _ => summary,
         }
@@ -383,7 +405,9 @@ fn is_yes(value: &bool) -> bool {
 }
 
 /// The name of a claim, e.g. `risk·1·#2`: who, in which round, which one.
-#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, JsonSchema)]
+#[derive(
+    Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, JsonSchema,
+)]
 #[serde(transparent)]
 pub struct ClaimId(pub String);
 
@@ -475,7 +499,8 @@ pub struct HumanAnswered {
     pub by: String,
 }
 
-/// Which option turned out right, as a person says after the end. A later one replaces an earlier one.
+/// Which option turned out right, as a person says after the end. A later one replaces an earlier
+/// one.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct HumanMarked {
     /// The option.
@@ -519,7 +544,8 @@ pub struct DebatePaused {
 pub struct DebateResumed {
     /// The program that goes on.
     pub engine: String,
-    /// Prompt files that differ from the pinned ones. Recorded turns stand; new turns use the new text.
+    /// Prompt files that differ from the pinned ones. Recorded turns stand; new turns use the new
+    /// text.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub drift: Vec<String>,
     /// Turns that were in flight when the last run ended.
@@ -531,8 +557,8 @@ pub struct DebateResumed {
     /// At whose word, where somebody asked a server for it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub by: Option<String>,
-    /// Whether nobody asked for it: a server found that nobody ran the debate. A pause that was asked for
-    /// before still holds.
+    /// Whether nobody asked for it: a server found that nobody ran the debate. A pause that was
+    /// asked for before still holds.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub adopted: bool,
 }
@@ -573,13 +599,30 @@ pub struct KeptReply {
 impl EventRedacted {
     /// What is kept of a record that is about to be redacted.
     pub fn of(record: &Record) -> Self {
-        let mut kept = Self { seq: record.seq, ..Self::default() };
+        let mut kept = Self {
+            seq: record.seq,
+            ..Self::default()
+        };
         match record.event() {
             Ok(Some(Event::DebateCompleted(outcome))) => kept.ended = Some(outcome.outcome),
             Ok(Some(Event::TurnCompleted(completed))) => {
-                let TurnCompleted { turn, model, answered_by, usage, ms, copied_from, .. } = Arc::unwrap_or_clone(completed);
+                let TurnCompleted {
+                    turn,
+                    model,
+                    answered_by,
+                    usage,
+                    ms,
+                    copied_from,
+                    ..
+                } = Arc::unwrap_or_clone(completed);
                 let model = answered_by.unwrap_or_else(|| model.to_string());
-                kept.reply = Some(KeptReply { turn, model, usage, ms, copied: copied_from.is_some() });
+                kept.reply = Some(KeptReply {
+                    turn,
+                    model,
+                    usage,
+                    ms,
+                    copied: copied_from.is_some(),
+                });
             }
             _ => {}
         }

@@ -1,8 +1,11 @@
-//! What formats derive from replies besides positions and counts: verdicts, scores, conflicts, personas. Recorded by `note`.
+//! What formats derive from replies besides positions and counts: verdicts, scores, conflicts,
+//! personas. Recorded by `note`.
 
 mod code;
 
-pub use code::{CodeMetrics, CodeRecorded, LessonRecorded, ReflectionRecorded, TestCount, ToolCalled};
+pub use code::{
+    CodeMetrics, CodeRecorded, LessonRecorded, ReflectionRecorded, TestCount, ToolCalled,
+};
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -27,7 +30,8 @@ pub struct Ruling {
     /// Points of each side, where the judge gives them.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub scores: BTreeMap<String, f64>,
-    /// Whether the verdict changed with the order in which the sides were shown, so that it is a draw.
+    /// Whether the verdict changed with the order in which the sides were shown, so that it is a
+    /// draw.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub flipped: bool,
     /// Whether the judge's model is of the family of a side's.

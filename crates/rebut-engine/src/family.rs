@@ -1,4 +1,5 @@
-//! Which family a model is of, as far as its name tells: models of one family err together, wherever they are asked.
+//! Which family a model is of, as far as its name tells: models of one family err together,
+//! wherever they are asked.
 
 use crate::{agent::Agent, lanes::provider_of};
 use std::borrow::Cow;
@@ -6,12 +7,26 @@ use std::borrow::Cow;
 /// Words in a model's name that give its family away; the first that is found wins.
 const FAMILIES: &[(&str, &[&str])] = &[
     ("claude", &["claude", "sonnet", "opus", "haiku"]),
-    ("gpt", &["gpt", "chatgpt", "codex", "davinci", "o1", "o3", "o4"]),
+    (
+        "gpt",
+        &["gpt", "chatgpt", "codex", "davinci", "o1", "o3", "o4"],
+    ),
     ("gemini", &["gemini", "gemma"]),
     ("grok", &["grok"]),
     ("deepseek", &["deepseek"]),
     ("qwen", &["qwen", "qwq"]),
-    ("mistral", &["mistral", "mixtral", "magistral", "codestral", "devstral", "ministral", "mathstral"]),
+    (
+        "mistral",
+        &[
+            "mistral",
+            "mixtral",
+            "magistral",
+            "codestral",
+            "devstral",
+            "ministral",
+            "mathstral",
+        ],
+    ),
     ("llama", &["llama"]),
     ("phi", &["phi"]),
     ("command", &["command", "cohere"]),
@@ -26,9 +41,13 @@ pub fn family_of(model: &str) -> Cow<'_, str> {
     let lower = model.to_lowercase();
     let (provider, name) = lower.split_once(':').unwrap_or(("", &lower));
     let words = || name.split(|c: char| !c.is_ascii_alphanumeric());
-    // A distilled model has the name of its teacher before its own: the teacher's errors are the ones it learned.
+    // A distilled model has the name of its teacher before its own: the teacher's errors are the
+    // ones it learned.
     for word in words() {
-        if let Some((family, _)) = FAMILIES.iter().find(|(_, known)| known.iter().any(|known| is_named(word, known))) {
+        if let Some((family, _)) = FAMILIES
+            .iter()
+            .find(|(_, known)| known.iter().any(|known| is_named(word, known)))
+        {
             return Cow::Borrowed(family);
         }
     }
@@ -51,9 +70,13 @@ pub fn is_person(model: &str) -> bool {
 /// Whose voice it is: an agent's name, and the model that speaks for it.
 pub type Voice<'a> = (&'a str, &'a str);
 
-/// The voices of a panel as it is planned. Who really answered may be others: see [`crate::view::View::voices`].
+/// The voices of a panel as it is planned. Who really answered may be others: see
+/// [`crate::view::View::voices`].
 pub fn planned(agents: &[Agent]) -> Vec<Voice<'_>> {
-    agents.iter().map(|agent| (&*agent.name, &*agent.model)).collect()
+    agents
+        .iter()
+        .map(|agent| (&*agent.name, &*agent.model))
+        .collect()
 }
 
 /// The families of models, each once, in the order of the voices.
@@ -92,7 +115,8 @@ fn own_family(model: &str) -> Option<Cow<'_, str>> {
 
 /// `gpt4` and `llama3` are named gpt and llama; `solo3` is not o3.
 fn is_named(word: &str, known: &str) -> bool {
-    word.strip_prefix(known).is_some_and(|rest| rest.chars().all(|c| c.is_ascii_digit()))
+    word.strip_prefix(known)
+        .is_some_and(|rest| rest.chars().all(|c| c.is_ascii_digit()))
 }
 
 #[cfg(test)]
@@ -127,8 +151,20 @@ mod tests {
     #[test]
     fn a_panel_of_one_family_is_known() {
         let rows: [(&[&str], &[&str], Option<&str>); 5] = [
-            (&["anthropic:claude-x", "cli:claude", "openrouter:anthropic/claude-y"], &["claude"], Some("claude")),
-            (&["anthropic:claude-x", "openai:gpt-5", "cli:claude"], &["claude", "gpt"], None),
+            (
+                &[
+                    "anthropic:claude-x",
+                    "cli:claude",
+                    "openrouter:anthropic/claude-y",
+                ],
+                &["claude"],
+                Some("claude"),
+            ),
+            (
+                &["anthropic:claude-x", "openai:gpt-5", "cli:claude"],
+                &["claude", "gpt"],
+                None,
+            ),
             (&["anthropic:claude-x"], &["claude"], None),
             (&["anthropic:claude-x", "human:"], &["claude"], None),
             (&["rehearsal", "script:a.md"], &[], None),
@@ -143,7 +179,11 @@ mod tests {
             );
         }
         let one_agent = [("risk", "openai:gpt-5"), ("risk", "openai:gpt-4o")];
-        assert_eq!(only_family(&one_agent), None, "one agent that was answered for twice is no panel");
+        assert_eq!(
+            only_family(&one_agent),
+            None,
+            "one agent that was answered for twice is no panel"
+        );
         assert_eq!(only_family(&[]), None, "nobody answered");
     }
 

@@ -5,7 +5,9 @@ use std::{fmt, str::FromStr};
 use uuid::Uuid;
 
 /// A debate's identifier.
-#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, schemars::JsonSchema)]
+#[derive(
+    Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, schemars::JsonSchema,
+)]
 #[serde(transparent)]
 pub struct DebateId(#[schemars(with = "String")] Uuid);
 

@@ -1,4 +1,5 @@
-//! A debate's journal while it is open: appends in order, remembers what is recorded, and takes in what others append.
+//! A debate's journal while it is open: appends in order, remembers what is recorded, and takes in
+//! what others append.
 
 mod entry;
 mod meeting;
@@ -16,7 +17,10 @@ use crate::{
     debate::Steer,
     desk::Ears,
     error::{Halt, TooLate},
-    event::{Event, GateDecided, GateOpened, HumanAnswered, HumanCancelled, HumanNoted, Limits, Started, TurnCompleted, TurnFailed},
+    event::{
+        Event, GateDecided, GateOpened, HumanAnswered, HumanCancelled, HumanNoted, Limits, Started,
+        TurnCompleted, TurnFailed,
+    },
     model::Fault,
     outcome::Outcome,
     record::{Hash, Place, Record},
@@ -66,8 +70,9 @@ struct End {
     refused: Option<(u64, TooLate)>,
 }
 
-/// An append that was begun. It stays here until it is done: whoever waited for it may leave (a debate's time is over), and
-/// then the store may have written it although nobody was told. The next one to come finishes it first.
+/// An append that was begun. It stays here until it is done: whoever waited for it may leave (a
+/// debate's time is over), and then the store may have written it although nobody was told. The
+/// next one to come finishes it first.
 struct UnderWay {
     /// Its number among those of this journal.
     number: u64,
@@ -80,7 +85,8 @@ struct UnderWay {
     seal: bool,
     claim: Claim,
     durability: Durability,
-    /// What the store is doing; nothing when the journal turned out to end elsewhere than was known.
+    /// What the store is doing; nothing when the journal turned out to end elsewhere than was
+    /// known.
     writing: Option<Written>,
 }
 
@@ -142,7 +148,8 @@ pub struct Memory {
     pub answered: Option<HumanAnswered>,
     /// The limits from the last resume on, where it changed them.
     pub limits: Option<Limits>,
-    /// What was used so far, as far as it is recorded; calls under way when the record ends are charged as held.
+    /// What was used so far, as far as it is recorded; calls under way when the record ends are
+    /// charged as held.
     pub spent: Spent,
     /// Whether a text was taken out: such a debate can be read, but not run again.
     pub redacted: bool,
@@ -165,7 +172,13 @@ pub struct Gate {
 type RecordedRun = (Hash, Option<Arc<RunCompleted>>);
 
 /// Kind, place, and what tells several of that kind at one place apart.
-type FactKey = (String, Option<u32>, Option<Arc<str>>, Option<Arc<str>>, String);
+type FactKey = (
+    String,
+    Option<u32>,
+    Option<Arc<str>>,
+    Option<Arc<str>>,
+    String,
+);
 
 /// What is known of one turn.
 #[derive(Clone, Debug, Default)]
@@ -189,8 +202,8 @@ pub struct RecordedTurn {
 }
 
 impl End {
-    /// Keeps what only waited for some append for the next one, where the append it waited for came to
-    /// nothing: facts of the run must not go with the words of a person that were refused.
+    /// Keeps what only waited for some append for the next one, where the append it waited for came
+    /// to nothing: facts of the run must not go with the words of a person that were refused.
     fn put_back(&mut self, mut begun: UnderWay) {
         begun.entries.truncate(begun.queued);
         self.queued.splice(0..0, begun.entries);
@@ -219,7 +232,18 @@ impl Journal {
             refused: None,
         };
         let (memory, grown, steer) = (Mutex::default(), Notify::new(), watch::Sender::default());
-        Self { debate, store, clock, seal, end: end.into(), memory, grown, steer, ears, patience }
+        Self {
+            debate,
+            store,
+            clock,
+            seal,
+            end: end.into(),
+            memory,
+            grown,
+            steer,
+            ears,
+            patience,
+        }
     }
 
     /// Reads everything that is recorded after what is already known.
@@ -231,14 +255,19 @@ impl Journal {
 
     /// Appends in order, together with whatever was queued. Returns the number of the last record.
     pub fn append(&self, entries: Vec<Entry>, commit: Commit) -> Appending<'_> {
-        // Boxed, so that a turn that waits for its answer does not carry the room an append would need.
+        // Boxed, so that a turn that waits for its answer does not carry the room an append would
+        // need.
         Box::pin(self.append_now(entries, commit))
     }
 
     async fn append_now(&self, entries: Vec<Entry>, commit: Commit) -> Result<u64, Halt> {
         let mut end = self.end.lock().await;
         self.finish(&mut end).await?;
-        if let Some(late) = commit.unless.as_ref().and_then(|unless| unless(&self.memory())) {
+        if let Some(late) = commit
+            .unless
+            .as_ref()
+            .and_then(|unless| unless(&self.memory()))
+        {
             return Err(late.into());
         }
         let mut all = std::mem::take(&mut end.queued);
@@ -279,18 +308,25 @@ impl Journal {
         while let Some(begun) = &mut end.under_way {
             let Some(writing) = &mut begun.writing else {
                 if !self.meet(end, there.take()).await? {
-                    // What refuses it does not show in what can be read, for instance since another server
-                    // answers.
-                    pause.wait(&*self.clock, || self.ears.stalled(self.debate, "its journal cannot be added to")).await;
+                    // What refuses it does not show in what can be read, for instance since another
+                    // server answers.
+                    pause
+                        .wait(&*self.clock, || {
+                            self.ears
+                                .stalled(self.debate, "its journal cannot be added to")
+                        })
+                        .await;
                 }
                 self.write_again(end);
                 continue;
             };
             match writing.doing.as_mut().await {
                 Ok(()) => self.written(end),
-                // Somebody steered the debate from elsewhere: take that in and append behind it. Or the
-                // store went back.
-                Err(StoreError::Conflict { count, head, .. }) => (there, begun.writing) = (Some((count, head)), None),
+                // Somebody steered the debate from elsewhere: take that in and append behind it. Or
+                // the store went back.
+                Err(StoreError::Conflict { count, head, .. }) => {
+                    (there, begun.writing) = (Some((count, head)), None)
+                }
                 Err(error) => {
                     if let Some(begun) = end.under_way.take() {
                         end.put_back(begun);
@@ -305,10 +341,17 @@ impl Journal {
         Ok(())
     }
 
-    /// Begins what is under way anew behind what others appended, unless that makes it come too late.
+    /// Begins what is under way anew behind what others appended, unless that makes it come too
+    /// late.
     fn write_again(&self, end: &mut End) {
-        let Some(mut begun) = end.under_way.take() else { return };
-        if let Some(late) = begun.unless.as_ref().and_then(|unless| unless(&self.memory())) {
+        let Some(mut begun) = end.under_way.take() else {
+            return;
+        };
+        if let Some(late) = begun
+            .unless
+            .as_ref()
+            .and_then(|unless| unless(&self.memory()))
+        {
             end.refused = Some((begun.number, late));
             return end.put_back(begun);
         }
@@ -321,25 +364,51 @@ impl Journal {
         let head = append.records.last().map_or(end.head, |record| record.hash);
         let marks = append.records.iter().filter_map(Mark::of).collect();
         let count = append.after + append.records.len() as u64;
-        append.session = begun.session.as_ref().map(|make| Box::new(make(&begun.now)));
-        let claim = if begun.claim == Claim::Keep && end.holds { Claim::Hold } else { begun.claim };
+        append.session = begun
+            .session
+            .as_ref()
+            .map(|make| Box::new(make(&begun.now)));
+        let claim = if begun.claim == Claim::Keep && end.holds {
+            Claim::Hold
+        } else {
+            begun.claim
+        };
         (append.claim, append.durability) = (claim, begun.durability);
-        append.checkpoints = self.seal.iter().filter(|_| begun.seal).map(|seal| seal.close(self.debate, count, head)).collect();
+        append.checkpoints = self
+            .seal
+            .iter()
+            .filter(|_| begun.seal)
+            .map(|seal| seal.close(self.debate, count, head))
+            .collect();
         let runs = end.holds || begun.claim == Claim::Take;
-        Written { doing: writing::write(self.means(), append, runs), count, head, marks }
+        Written {
+            doing: writing::write(self.means(), append, runs),
+            count,
+            head,
+            marks,
+        }
     }
 
     fn written(&self, end: &mut End) {
-        let Some((begun, writing)) = end.under_way.take().and_then(|mut begun| begun.writing.take().map(|writing| (begun, writing))) else {
+        let Some((begun, writing)) = end
+            .under_way
+            .take()
+            .and_then(|mut begun| begun.writing.take().map(|writing| (begun, writing)))
+        else {
             return;
         };
-        let Written { count, head, marks, .. } = writing;
+        let Written {
+            count, head, marks, ..
+        } = writing;
         if end.count == 0 {
             self.memory().created_at.clone_from(&begun.now);
         }
         (end.count, end.head) = (count, head);
         end.holds = begun.claim != Claim::Release && (end.holds || begun.claim == Claim::Take);
-        let has_reply = begun.entries.iter().any(|entry| matches!(entry.event, Event::TurnCompleted(_)));
+        let has_reply = begun
+            .entries
+            .iter()
+            .any(|entry| matches!(entry.event, Event::TurnCompleted(_)));
         end.unsynced = begun.durability != Durability::Power && (end.unsynced || has_reply);
         let before = count - begun.entries.len() as u64;
         self.remember_steering(before, &begun.entries);
@@ -355,11 +424,18 @@ impl Journal {
         }
     }
 
-    /// Remembers events that are about to be appended, from that number on, as if an earlier run had left
-    /// them: a fork finds the turns it copies.
+    /// Remembers events that are about to be appended, from that number on, as if an earlier run
+    /// had left them: a fork finds the turns it copies.
     pub fn recall(&self, entries: &[Entry], first: u64) {
         for (seq, entry) in (first..).zip(entries) {
-            let record = Record::new(self.debate, seq, Hash::default(), self.now(), entry.place.clone(), &entry.event);
+            let record = Record::new(
+                self.debate,
+                seq,
+                Hash::default(),
+                self.now(),
+                entry.place.clone(),
+                &entry.event,
+            );
             self.memory().absorb(&record, Some(entry.event.clone()));
         }
     }
@@ -374,8 +450,15 @@ impl Journal {
         let end = self.end.lock().await;
         // What is being written may be a reply too.
         let builds_on_replies = end.unsynced || end.under_way.is_some();
-        let durability = if builds_on_replies { Durability::Power } else { Durability::Process };
-        Commit { durability: Some(durability), ..Commit::default() }
+        let durability = if builds_on_replies {
+            Durability::Power
+        } else {
+            Durability::Process
+        };
+        Commit {
+            durability: Some(durability),
+            ..Commit::default()
+        }
     }
 
     /// How many records it has, as far as is known here; `None` while somebody appends.
@@ -400,7 +483,11 @@ impl Journal {
     }
 
     fn means(&self) -> Means {
-        Means { store: self.store.clone(), clock: self.clock.clone(), patience: self.patience.clone() }
+        Means {
+            store: self.store.clone(),
+            clock: self.clock.clone(),
+            patience: self.patience.clone(),
+        }
     }
 
     fn now(&self) -> Arc<str> {
@@ -434,7 +521,8 @@ impl Memory {
         self.rounds_started.get(step).cloned()
     }
 
-    /// What an earlier run used: calls that were under way when it ended may have been billed, and are asked again.
+    /// What an earlier run used: calls that were under way when it ended may have been billed, and
+    /// are asked again.
     pub fn spent_before(&self) -> Spent {
         let mut spent = self.spent;
         for turn in self.turns.values().filter(|turn| turn.in_flight) {
@@ -445,18 +533,30 @@ impl Memory {
 
     /// Turns that were in flight when the record ends.
     pub fn in_doubt(&self) -> Vec<String> {
-        let mut turns: Vec<String> = self.turns.iter().filter(|(_, turn)| turn.in_flight).map(|(name, _)| name.to_string()).collect();
+        let mut turns: Vec<String> = self
+            .turns
+            .iter()
+            .filter(|(_, turn)| turn.in_flight)
+            .map(|(name, _)| name.to_string())
+            .collect();
         turns.sort();
         turns
     }
 
-    /// The recorded data of the derived fact that stands for this one at this place, if it is recorded.
+    /// The recorded data of the derived fact that stands for this one at this place, if it is
+    /// recorded.
     pub fn fact(&self, event: &Event, place: &Place) -> Option<&str> {
         // A debate that was never interrupted has none to compare with.
         if self.facts.is_empty() {
             return None;
         }
-        let key = (event.kind().to_owned(), place.round, place.phase.clone(), place.agent.clone(), name_at_place(event));
+        let key = (
+            event.kind().to_owned(),
+            place.round,
+            place.phase.clone(),
+            place.agent.clone(),
+            name_at_place(event),
+        );
         self.facts.get(&key).map(String::as_str)
     }
 
@@ -479,12 +579,20 @@ impl Memory {
                 self.spent.calls += 1;
                 let turn = self.turns.entry(started.turn).or_default();
                 turn.prompt = Some(started.prompt);
-                if turn.model.as_ref().is_some_and(|model| *model != started.model) {
+                if turn
+                    .model
+                    .as_ref()
+                    .is_some_and(|model| *model != started.model)
+                {
                     turn.failed_here = 0;
                 }
                 turn.model = Some(started.model);
                 // A call that never came back may have been billed.
-                self.spent.charge(turn.held.take().unwrap_or_default(), None, std::mem::replace(&mut turn.in_flight, true));
+                self.spent.charge(
+                    turn.held.take().unwrap_or_default(),
+                    None,
+                    std::mem::replace(&mut turn.in_flight, true),
+                );
                 turn.held = started.held;
             }
             Some(Event::TurnFailed(failed)) => self.absorb_failure(*failed),
@@ -492,8 +600,12 @@ impl Memory {
                 let turn = self.turns.entry(completed.turn.clone()).or_default();
                 turn.in_flight = false;
                 if completed.copied_from.is_none() {
-                    let used = completed.usage.as_ref().map(|usage| Amount::of(usage, None));
-                    self.spent.charge(turn.held.take().unwrap_or_default(), used, true);
+                    let used = completed
+                        .usage
+                        .as_ref()
+                        .map(|usage| Amount::of(usage, None));
+                    self.spent
+                        .charge(turn.held.take().unwrap_or_default(), used, true);
                 }
                 turn.completed = Some(completed);
             }
@@ -542,13 +654,25 @@ impl Memory {
         let takes_back = failed.takes_back_its_call();
         let turn = self.turns.entry(failed.turn).or_default();
         let lost = std::mem::replace(&mut turn.in_flight, false) && failed.unsent && !takes_back;
-        let used = failed.fault.usage.as_deref().map(|usage| Amount::of(usage, None));
-        self.spent.charge(turn.held.take().unwrap_or_default(), used, lost || may_be_billed(&failed.fault));
+        let used = failed
+            .fault
+            .usage
+            .as_deref()
+            .map(|usage| Amount::of(usage, None));
+        self.spent.charge(
+            turn.held.take().unwrap_or_default(),
+            used,
+            lost || may_be_billed(&failed.fault),
+        );
         self.spent.calls = self.spent.calls.saturating_sub(takes_back.into());
         if !failed.unsent {
             turn.failed = turn.failed.max(failed.attempt);
         }
-        turn.failed_here = if failed.fallback.is_some() { 0 } else { turn.failed_here + 1 };
+        turn.failed_here = if failed.fallback.is_some() {
+            0
+        } else {
+            turn.failed_here + 1
+        };
         turn.model = failed.fallback.or(turn.model.take());
         turn.given_up = (!failed.retry).then_some(failed.fault);
     }
@@ -558,16 +682,27 @@ impl Memory {
         gate.opened = Some(opened);
     }
 
-    /// The first recorded decision is the decision. Journals of before may hold one that came after the end, and decides nothing.
+    /// The first recorded decision is the decision. Journals of before may hold one that came after
+    /// the end, and decides nothing.
     fn decide_gate(&mut self, decided: GateDecided) {
         if self.outcome.is_some() {
             return;
         }
-        self.gates.entry(decided.gate.clone()).or_default().decided.get_or_insert(decided);
+        self.gates
+            .entry(decided.gate.clone())
+            .or_default()
+            .decided
+            .get_or_insert(decided);
     }
 
     fn absorb_fact(&mut self, record: &Record, event: &Event) {
-        let key = (record.kind.to_string(), record.round, record.phase.clone(), record.agent.clone(), name_at_place(event));
+        let key = (
+            record.kind.to_string(),
+            record.round,
+            record.phase.clone(),
+            record.agent.clone(),
+            name_at_place(event),
+        );
         self.facts.insert(key, record.data.clone());
     }
 }

@@ -1,5 +1,6 @@
-//! The debate kernel: a format is a plain async function, four verbs make it durable, and everything a
-//! person sees is a reading of the journal. No network, no SQL, no environment, no terminal, no process here.
+//! The debate kernel: a format is a plain async function, four verbs make it durable, and
+//! everything a person sees is a reading of the journal. No network, no SQL, no environment, no
+//! terminal, no process here.
 //!
 //! A debate needs a [`Store`](store::Store), [`Models`](model::Models) and a [`Desk`] over both:
 //! see `examples/library.rs`.

@@ -5,7 +5,10 @@ use crate::{
     projection::{CodeRow, Made, OfTurn, Projection, Tables, TurnList, TurnLists},
     record::{Hash, Record},
     seal::Checkpoint,
-    store::{Append, Changed, Claim, Filter, Head, Pick, Picked, Session, Status, Store, StoreError, TurnRow},
+    store::{
+        Append, Changed, Claim, Filter, Head, Pick, Picked, Session, Status, Store, StoreError,
+        TurnRow,
+    },
     visits::{Visit, Visits},
 };
 use std::{
@@ -23,7 +26,8 @@ pub struct MemoryStore {
 
 #[derive(Default)]
 struct Kept {
-    /// As they were appended: most debates wait, and thousands may, so that no room is kept for more and nothing is moved.
+    /// As they were appended: most debates wait, and thousands may, so that no room is kept for
+    /// more and nothing is moved.
     appended: Vec<Vec<Record>>,
     checkpoints: Vec<Checkpoint>,
     session: Option<Session>,
@@ -42,7 +46,10 @@ impl MemoryStore {
 
     /// The rows `debate_turns` would have.
     pub fn turns(&self, debate: DebateId) -> Vec<TurnRow> {
-        self.lock().get(&debate).map(|kept| kept.turns.clone()).unwrap_or_default()
+        self.lock()
+            .get(&debate)
+            .map(|kept| kept.turns.clone())
+            .unwrap_or_default()
     }
 
     fn lock(&self) -> MutexGuard<'_, HashMap<DebateId, Kept>> {
@@ -58,24 +65,57 @@ impl MemoryStore {
 impl Kept {
     fn check(&self, append: &Append) -> Result<(), StoreError> {
         let count = self.appended.iter().map(Vec::len).sum::<usize>() as u64;
-        let head = self.appended.iter().rev().find_map(|part| part.last()).map_or(Hash::default(), |last| last.hash);
+        let head = self
+            .appended
+            .iter()
+            .rev()
+            .find_map(|part| part.last())
+            .map_or(Hash::default(), |last| last.hash);
         let fits = (count, head) == (append.after, append.prev);
-        if fits { Ok(()) } else { Err(StoreError::Conflict { debate: append.debate, count, head }) }
+        if fits {
+            Ok(())
+        } else {
+            Err(StoreError::Conflict {
+                debate: append.debate,
+                count,
+                head,
+            })
+        }
     }
 
     fn pick(&self, pick: &Pick) -> Picked {
         let all = || self.appended.iter().flatten();
         let is_wanted = |record: &&Record| {
-            record.seq > pick.after && pick.kinds.as_ref().is_none_or(|kinds| kinds.iter().any(|kind| *kind == record.kind))
+            record.seq > pick.after
+                && pick
+                    .kinds
+                    .as_ref()
+                    .is_none_or(|kinds| kinds.iter().any(|kind| *kind == record.kind))
         };
         let mut records: Vec<Record> = match pick.from_end {
-            true => all().rev().filter(is_wanted).take(pick.bound()).cloned().collect(),
-            false => all().filter(is_wanted).take(pick.bound()).cloned().collect(),
+            true => all()
+                .rev()
+                .filter(is_wanted)
+                .take(pick.bound())
+                .cloned()
+                .collect(),
+            false => all()
+                .filter(is_wanted)
+                .take(pick.bound())
+                .cloned()
+                .collect(),
         };
         if pick.from_end {
             records.reverse();
         }
-        Picked { records, head: all().next_back().map(|last| Head { seq: last.seq, ts: last.ts.clone(), hash: last.hash }) }
+        Picked {
+            records,
+            head: all().next_back().map(|last| Head {
+                seq: last.seq,
+                ts: last.ts.clone(),
+                hash: last.hash,
+            }),
+        }
     }
 
     fn apply(&mut self, append: Append) {
@@ -99,9 +139,14 @@ impl Kept {
     /// Takes out what a record left in tables; of a turn the row stays, and is empty.
     fn clear(&mut self, seq: u64) {
         let lists_of_it = |left: &Projection| matches!(&left.made, Made::Entry { of, .. } if self.turn_of(of, left.seq) == Some(seq));
-        let gone: Vec<bool> = self.projections.iter().map(|left| left.seq == seq || lists_of_it(left)).collect();
+        let gone: Vec<bool> = self
+            .projections
+            .iter()
+            .map(|left| left.seq == seq || lists_of_it(left))
+            .collect();
         let mut gone = gone.into_iter();
-        self.projections.retain(|_| !gone.next().unwrap_or_default());
+        self.projections
+            .retain(|_| !gone.next().unwrap_or_default());
         for turn in self.turns.iter_mut().filter(|turn| turn.seq == seq) {
             Arc::make_mut(&mut turn.completed).text.clear();
         }
@@ -113,7 +158,12 @@ impl Kept {
             OfTurn::Named(name) => turn.completed.turn == *name,
             OfTurn::LastOf(agent) => turn.agent_id == *agent,
         };
-        self.turns.iter().rev().filter(|turn| turn.seq < before).find(is_meant).map(|turn| turn.seq)
+        self.turns
+            .iter()
+            .rev()
+            .filter(|turn| turn.seq < before)
+            .find(is_meant)
+            .map(|turn| turn.seq)
     }
 
     fn tables(&self) -> Tables {
@@ -123,7 +173,9 @@ impl Kept {
             match &left.made {
                 Made::Code(code) => {
                     let turn = self.turn_of(&OfTurn::Named(code.turn.clone()), left.seq);
-                    tables.code.push(CodeRow::of(left.seq, turn, &left.created_at, code));
+                    tables
+                        .code
+                        .push(CodeRow::of(left.seq, turn, &left.created_at, code));
                 }
                 Made::Entry { list, of, json } => {
                     if let Some(turn) = self.turn_of(of, left.seq) {
@@ -132,7 +184,8 @@ impl Kept {
                 }
             }
         }
-        let array = |entries: &[&str]| (!entries.is_empty()).then(|| format!("[{}]", entries.join(",")));
+        let array =
+            |entries: &[&str]| (!entries.is_empty()).then(|| format!("[{}]", entries.join(",")));
         tables.turns = lists
             .iter()
             .map(|(seq, lists)| TurnLists {
@@ -165,24 +218,47 @@ impl Store for MemoryStore {
         Ok(())
     }
 
-    async fn page(&self, debate: DebateId, after: u64, most: usize) -> Result<Vec<Record>, StoreError> {
+    async fn page(
+        &self,
+        debate: DebateId,
+        after: u64,
+        most: usize,
+    ) -> Result<Vec<Record>, StoreError> {
         let debates = self.lock();
-        let records = debates.get(&debate).into_iter().flat_map(|kept| kept.appended.iter().flatten());
-        Ok(records.skip(usize::try_from(after).unwrap_or(usize::MAX)).take(most).cloned().collect())
+        let records = debates
+            .get(&debate)
+            .into_iter()
+            .flat_map(|kept| kept.appended.iter().flatten());
+        Ok(records
+            .skip(usize::try_from(after).unwrap_or(usize::MAX))
+            .take(most)
+            .cloned()
+            .collect())
     }
 
     async fn pick(&self, debate: DebateId, pick: &Pick) -> Result<Picked, StoreError> {
-        Ok(self.lock().get(&debate).map(|kept| kept.pick(pick)).unwrap_or_default())
+        Ok(self
+            .lock()
+            .get(&debate)
+            .map(|kept| kept.pick(pick))
+            .unwrap_or_default())
     }
 
     async fn checkpoints(&self, debate: DebateId) -> Result<Vec<Checkpoint>, StoreError> {
-        Ok(self.lock().get(&debate).map(|kept| kept.checkpoints.clone()).unwrap_or_default())
+        Ok(self
+            .lock()
+            .get(&debate)
+            .map(|kept| kept.checkpoints.clone())
+            .unwrap_or_default())
     }
 
     async fn sessions(&self, filter: &Filter) -> Result<Vec<Session>, StoreError> {
         let debates = self.lock();
-        let mut sessions: Vec<Session> =
-            debates.values().filter_map(|kept| kept.session.clone()).filter(|session| filter.fits(session)).collect();
+        let mut sessions: Vec<Session> = debates
+            .values()
+            .filter_map(|kept| kept.session.clone())
+            .filter(|session| filter.fits(session))
+            .collect();
         sessions.sort_by(|a, b| b.created_at.cmp(&a.created_at).then(b.id.cmp(&a.id)));
         if filter.limit > 0 {
             sessions.truncate(filter.limit);
@@ -191,53 +267,94 @@ impl Store for MemoryStore {
     }
 
     async fn tables(&self, debate: DebateId) -> Result<Tables, StoreError> {
-        Ok(self.lock().get(&debate).map(Kept::tables).unwrap_or_default())
+        Ok(self
+            .lock()
+            .get(&debate)
+            .map(Kept::tables)
+            .unwrap_or_default())
     }
 
     async fn redact(&self, tombstone: Record, append: Append) -> Result<(), StoreError> {
         let mut debates = self.lock();
-        let kept = debates.get_mut(&append.debate).ok_or_else(|| StoreError::NotFound(append.debate.to_string()))?;
+        let kept = debates
+            .get_mut(&append.debate)
+            .ok_or_else(|| StoreError::NotFound(append.debate.to_string()))?;
         kept.check(&append)?;
         let seq = tombstone.seq;
-        let place = kept.appended.iter_mut().flatten().find(|record| record.seq == seq);
-        *place.ok_or_else(|| StoreError::NotFound(format!("event {seq} of {}", append.debate)))? = tombstone;
+        let place = kept
+            .appended
+            .iter_mut()
+            .flatten()
+            .find(|record| record.seq == seq);
+        *place
+            .ok_or_else(|| StoreError::NotFound(format!("event {seq} of {}", append.debate)))? =
+            tombstone;
         kept.clear(seq);
         kept.apply(append);
         Ok(())
     }
 
     async fn remove(&self, debate: DebateId) -> Result<(), StoreError> {
-        self.lock().remove(&debate).map(drop).ok_or_else(|| StoreError::NotFound(debate.to_string()))?;
-        self.removed.lock().unwrap_or_else(PoisonError::into_inner).insert(debate);
+        self.lock()
+            .remove(&debate)
+            .map(drop)
+            .ok_or_else(|| StoreError::NotFound(debate.to_string()))?;
+        self.removed
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner)
+            .insert(debate);
         Ok(())
     }
 
     async fn is_removed(&self, debate: DebateId) -> Result<bool, StoreError> {
-        let was_removed = self.removed.lock().unwrap_or_else(PoisonError::into_inner).contains(&debate);
+        let was_removed = self
+            .removed
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner)
+            .contains(&debate);
         Ok(was_removed && !self.lock().contains_key(&debate))
     }
 
     async fn runner(&self, debate: DebateId) -> Result<Option<String>, StoreError> {
-        Ok(self.lock().get(&debate).filter(|kept| kept.claimed).map(|_| "this process".to_owned()))
+        Ok(self
+            .lock()
+            .get(&debate)
+            .filter(|kept| kept.claimed)
+            .map(|_| "this process".to_owned()))
     }
 
     async fn held_here(&self) -> Result<Vec<DebateId>, StoreError> {
-        let running = self.sessions(&Filter { status: Some(Status::Running), ..Filter::default() }).await?;
+        let running = self
+            .sessions(&Filter {
+                status: Some(Status::Running),
+                ..Filter::default()
+            })
+            .await?;
         let debates = self.lock();
         let is_held = |id: &DebateId| debates.get(id).is_some_and(|kept| kept.claimed);
-        Ok(running.into_iter().rev().map(|session| session.id).filter(is_held).collect())
+        Ok(running
+            .into_iter()
+            .rev()
+            .map(|session| session.id)
+            .filter(is_held)
+            .collect())
     }
 
     async fn give_up(&self, debate: DebateId, why: &str) -> Result<(), StoreError> {
         let mut debates = self.lock();
-        let kept = debates.get_mut(&debate).ok_or_else(|| StoreError::NotFound(debate.to_string()))?;
+        let kept = debates
+            .get_mut(&debate)
+            .ok_or_else(|| StoreError::NotFound(debate.to_string()))?;
         (kept.claimed, kept.why) = (false, Some(why.to_owned()));
         Ok(())
     }
 
     async fn given_up(&self, wanted: &[DebateId]) -> Result<Vec<(DebateId, String)>, StoreError> {
         let debates = self.lock();
-        Ok(wanted.iter().filter_map(|id| Some((*id, debates.get(id)?.why.clone()?))).collect())
+        Ok(wanted
+            .iter()
+            .filter_map(|id| Some((*id, debates.get(id)?.why.clone()?)))
+            .collect())
     }
 
     async fn changed_elsewhere(&self) -> Result<Changed, StoreError> {
@@ -252,7 +369,11 @@ impl Visits for MemoryStore {
         let mut visits = self.visits();
         visits.retain(|known| known.expires_at > now);
         // Whoever ends last comes first.
-        visits.sort_by(|a, b| b.expires_at.cmp(&a.expires_at).then_with(|| a.id.cmp(&b.id)));
+        visits.sort_by(|a, b| {
+            b.expires_at
+                .cmp(&a.expires_at)
+                .then_with(|| a.id.cmp(&b.id))
+        });
         let mut others = 1;
         visits.retain(|known| {
             others += usize::from(known.key == visit.key);

@@ -1,4 +1,5 @@
-//! The model seam: whoever can answer a turn, be it an endpoint, a script, a person or the built-in rehearsal.
+//! The model seam: whoever can answer a turn, be it an endpoint, a script, a person or the built-in
+//! rehearsal.
 
 use crate::{DebateId, agent::Agent, prompt::Prompt, reply::Schema};
 use jiff::Timestamp;
@@ -19,7 +20,8 @@ pub trait Model: Send + Sync + 'static {
     /// Asks once.
     async fn ask(&self, request: Request<'_>) -> Result<Answer, Fault>;
 
-    /// Why nothing may be sent to it at this turn, if so. Looked at before a call is put on record; such a turn counts as no call.
+    /// Why nothing may be sent to it at this turn, if so. Looked at before a call is put on record;
+    /// such a turn counts as no call.
     fn hindrance(&self, _turn: &str, _agent: &Agent) -> Option<Fault> {
         None
     }
@@ -34,7 +36,8 @@ pub trait Model: Send + Sync + 'static {
         Vec::new()
     }
 
-    /// How long this model may take for a turn when that is unlike the others (a person needs longer).
+    /// How long this model may take for a turn when that is unlike the others (a person needs
+    /// longer).
     fn patience(&self) -> Option<Duration> {
         None
     }
@@ -44,8 +47,8 @@ pub trait Model: Send + Sync + 'static {
         false
     }
 
-    /// The most tokens an answer to that agent may have, where it is we who say so; `None` where only the
-    /// provider has a limit.
+    /// The most tokens an answer to that agent may have, where it is we who say so; `None` where
+    /// only the provider has a limit.
     fn answer_limit(&self, agent: &Agent) -> Option<u32> {
         agent.max_tokens
     }
@@ -55,7 +58,8 @@ pub trait Model: Send + Sync + 'static {
         None
     }
 
-    /// How often and how widely it may be asked, over all debates; what is `None` has no limit of its own.
+    /// How often and how widely it may be asked, over all debates; what is `None` has no limit of
+    /// its own.
     fn allowance(&self) -> Allowance {
         Allowance::default()
     }
@@ -82,7 +86,8 @@ pub struct Request<'a> {
     pub prompt: &'a Prompt,
     /// The form the reply must have.
     pub schema: &'a Schema,
-    /// Whether a text will do as the reply, for whoever can be told at once what is wrong and try again. A model is asked to clarify instead.
+    /// Whether a text will do as the reply, for whoever can be told at once what is wrong and try
+    /// again. A model is asked to clarify instead.
     pub fits: &'a Fits<'a>,
     /// What time it is, by the clock that all who take part in the debate share.
     pub now: Timestamp,
@@ -115,17 +120,25 @@ pub struct Price {
 
 impl Price {
     /// Costs nothing: somebody at the terminal, a script, a server on this machine.
-    pub const FREE: Self = Self { input: 0.0, cached: None, output: 0.0 };
+    pub const FREE: Self = Self {
+        input: 0.0,
+        cached: None,
+        output: 0.0,
+    };
 
     /// Whether sums of it make sense: a negative price would let a debate run past its budget.
     pub fn is_possible(&self) -> bool {
-        [self.input, self.output, self.cached.unwrap_or(0.0)].iter().all(|price| price.is_finite() && *price >= 0.0)
+        [self.input, self.output, self.cached.unwrap_or(0.0)]
+            .iter()
+            .all(|price| price.is_finite() && *price >= 0.0)
     }
 
     /// What that use costs.
     pub fn of(&self, usage: &Usage) -> f64 {
         let tokens = |count: u64, price: f64| count as f64 * price / 1e6;
-        tokens(usage.input, self.input) + tokens(usage.cached, self.cached.unwrap_or(self.input)) + tokens(usage.output, self.output)
+        tokens(usage.input, self.input)
+            + tokens(usage.cached, self.cached.unwrap_or(self.input))
+            + tokens(usage.output, self.output)
     }
 }
 
@@ -215,7 +228,8 @@ pub struct Fault {
     /// What the failed attempt used, where the provider said so.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub usage: Option<Box<Usage>>,
-    /// What came before it broke off: evidence, never an answer. Bounded; empty where an answer had begun without any text.
+    /// What came before it broke off: evidence, never an answer. Bounded; empty where an answer had
+    /// begun without any text.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub partial: Option<String>,
     /// What the provider said is left of its limits.
@@ -240,11 +254,20 @@ pub enum Bars {
 impl Fault {
     /// A fault of that class.
     pub fn new(kind: FaultKind, message: impl Into<String>) -> Self {
-        Self { kind, message: message.into(), retry_after_ms: None, usage: None, partial: None, headroom: None, bars: None }
+        Self {
+            kind,
+            message: message.into(),
+            retry_after_ms: None,
+            usage: None,
+            partial: None,
+            headroom: None,
+            bars: None,
+        }
     }
 }
 
-/// What a fault calls for. A reply without a valid form is repaired by one clarification, before it becomes a fault.
+/// What a fault calls for. A reply without a valid form is repaired by one clarification, before it
+/// becomes a fault.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Remedy {
     /// Ask again after a while, as often as the limits allow; then somebody else.
@@ -271,7 +294,8 @@ pub enum FaultKind {
     Network,
     /// No connection could be made: nothing was sent.
     Unreachable,
-    /// No secure connection could be made, for the certificate or what is spoken there: nothing was sent, and waiting does not help.
+    /// No secure connection could be made, for the certificate or what is spoken there: nothing was
+    /// sent, and waiting does not help.
     Insecure,
     /// The answer broke off, or its end is missing: it may have been paid for, and it is no answer.
     Incomplete,
@@ -311,11 +335,20 @@ impl FaultKind {
     /// What to do about it.
     pub fn remedy(self) -> Remedy {
         match self {
-            Self::RateLimited | Self::Server | Self::Network | Self::Unreachable | Self::Empty | Self::Spared => Remedy::Retry,
+            Self::RateLimited
+            | Self::Server
+            | Self::Network
+            | Self::Unreachable
+            | Self::Empty
+            | Self::Spared => Remedy::Retry,
             Self::Timeout | Self::Incomplete | Self::Unreadable => Remedy::RetryOnce,
             Self::Quota | Self::Auth | Self::NotFound | Self::BadRequest => Remedy::Fallback,
             Self::TooLong | Self::TooLarge | Self::Unavailable | Self::Insecure => Remedy::Fallback,
-            Self::Refused | Self::InvalidReply | Self::ContextChanged | Self::Unrecorded | Self::NotSent => Remedy::Skip,
+            Self::Refused
+            | Self::InvalidReply
+            | Self::ContextChanged
+            | Self::Unrecorded
+            | Self::NotSent => Remedy::Skip,
         }
     }
 
@@ -373,8 +406,8 @@ pub struct Delta {
     pub text: String,
 }
 
-/// The side channel for partial text of one debate. Whether there is one is said when the desk is made, before any request: who listens
-/// later, and when, changes nothing of what is sent.
+/// The side channel for partial text of one debate. Whether there is one is said when the desk is
+/// made, before any request: who listens later, and when, changes nothing of what is sent.
 #[derive(Clone, Default)]
 pub struct Deltas(Option<Arc<Channel>>);
 
@@ -382,7 +415,8 @@ pub struct Deltas(Option<Arc<Channel>>);
 struct Channel {
     /// Pieces kept for a slow listener.
     capacity: usize,
-    /// Made for the first listener: most debates have none, and a channel with room for many pieces is not small.
+    /// Made for the first listener: most debates have none, and a channel with room for many pieces
+    /// is not small.
     pieces: OnceLock<broadcast::Sender<Delta>>,
     /// The text so far of every answer that is being written, by turn.
     so_far: Mutex<BTreeMap<String, String>>,
@@ -391,7 +425,8 @@ struct Channel {
 /// Of each answer so much is kept for whoever comes in the middle; what comes after is only heard.
 const MOST_SO_FAR: usize = 64 << 10;
 
-/// What a listener has from the moment it begins: nothing is missing between the two, and nothing is there twice.
+/// What a listener has from the moment it begins: nothing is missing between the two, and nothing
+/// is there twice.
 pub struct Listening {
     /// The text so far of every answer that is being written.
     pub so_far: Vec<Delta>,
@@ -402,7 +437,11 @@ pub struct Listening {
 impl Deltas {
     /// A channel with room for `capacity` pieces per slow listener.
     pub fn with_capacity(capacity: usize) -> Self {
-        Self(Some(Arc::new(Channel { capacity, pieces: OnceLock::new(), so_far: Mutex::default() })))
+        Self(Some(Arc::new(Channel {
+            capacity,
+            pieces: OnceLock::new(),
+            so_far: Mutex::default(),
+        })))
     }
 
     /// Whether answers are asked for piece by piece.
@@ -418,9 +457,16 @@ impl Deltas {
         if known.len() + text.len() <= MOST_SO_FAR {
             known.push_str(text);
         }
-        if let Some(pieces) = channel.pieces.get().filter(|pieces| pieces.receiver_count() > 0) {
+        if let Some(pieces) = channel
+            .pieces
+            .get()
+            .filter(|pieces| pieces.receiver_count() > 0)
+        {
             // Nobody listening any more is no error: deltas are a courtesy.
-            let _ = pieces.send(Delta { turn: turn.to_owned(), text: text.to_owned() });
+            let _ = pieces.send(Delta {
+                turn: turn.to_owned(),
+                text: text.to_owned(),
+            });
         }
     }
 
@@ -435,9 +481,18 @@ impl Deltas {
     pub fn listen(&self) -> Option<Listening> {
         let channel = self.0.as_ref()?;
         let so_far = channel.so_far();
-        let pieces = channel.pieces.get_or_init(|| broadcast::Sender::new(channel.capacity)).subscribe();
-        let delta = |(turn, text): (&String, &String)| Delta { turn: turn.clone(), text: text.clone() };
-        Some(Listening { so_far: so_far.iter().map(delta).collect(), pieces })
+        let pieces = channel
+            .pieces
+            .get_or_init(|| broadcast::Sender::new(channel.capacity))
+            .subscribe();
+        let delta = |(turn, text): (&String, &String)| Delta {
+            turn: turn.clone(),
+            text: text.clone(),
+        };
+        Some(Listening {
+            so_far: so_far.iter().map(delta).collect(),
+            pieces,
+        })
     }
 }
 

@@ -1,5 +1,6 @@
-//! The outbox seam: who wants word of which events, and what is still to be sent to them. A store writes what is to be sent in the same step as
-//! the event itself, so nothing is lost between the two; whoever sends it is elsewhere.
+//! The outbox seam: who wants word of which events, and what is still to be sent to them. A store
+//! writes what is to be sent in the same step as the event itself, so nothing is lost between the
+//! two; whoever sends it is elsewhere.
 
 use crate::{
     DebateId,
@@ -28,11 +29,17 @@ pub fn message_id(debate: DebateId, seq: u64) -> String {
     format!("evt_{debate}_{seq}")
 }
 
-/// Keeps webhooks and what is to be sent to them. Every implementation passes the outbox's part of the conformance suite of `rebut-testkit`.
+/// Keeps webhooks and what is to be sent to them. Every implementation passes the outbox's part of
+/// the conformance suite of `rebut-testkit`.
 #[async_trait::async_trait]
 pub trait Outbox: Send + Sync + 'static {
-    /// Adds a webhook, unless its owner has as many as `most` already. From now on, not from before, events are kept for it.
-    async fn add_webhook(&self, new: NewWebhook, most: usize) -> Result<Option<Webhook>, StoreError>;
+    /// Adds a webhook, unless its owner has as many as `most` already. From now on, not from
+    /// before, events are kept for it.
+    async fn add_webhook(
+        &self,
+        new: NewWebhook,
+        most: usize,
+    ) -> Result<Option<Webhook>, StoreError>;
 
     /// The webhooks of an owner, or all of them, oldest first.
     async fn webhooks(&self, owner: Option<&str>) -> Result<Vec<Webhook>, StoreError>;
@@ -40,19 +47,33 @@ pub trait Outbox: Send + Sync + 'static {
     /// What messages to a webhook are signed with, if it is that owner's.
     async fn webhook_secret(&self, owner: &str, id: &str) -> Result<Option<Secret>, StoreError>;
 
-    /// Gives a webhook another address and other kinds, and switches it on. Says whether it is there. What waits goes to the new address.
-    async fn replace_webhook(&self, owner: &str, id: &str, url: &str, events: &[String]) -> Result<bool, StoreError>;
+    /// Gives a webhook another address and other kinds, and switches it on. Says whether it is
+    /// there. What waits goes to the new address.
+    async fn replace_webhook(
+        &self,
+        owner: &str,
+        id: &str,
+        url: &str,
+        events: &[String],
+    ) -> Result<bool, StoreError>;
 
     /// Removes a webhook and everything that was to be sent to it. Says whether it was there.
     async fn remove_webhook(&self, owner: &str, id: &str) -> Result<bool, StoreError>;
 
-    /// What was and is to be sent to a webhook, newest first; nothing for a webhook of somebody else.
-    async fn deliveries(&self, owner: &str, id: &str, filter: Deliveries) -> Result<Vec<Delivery>, StoreError>;
+    /// What was and is to be sent to a webhook, newest first; nothing for a webhook of somebody
+    /// else.
+    async fn deliveries(
+        &self,
+        owner: &str,
+        id: &str,
+        filter: Deliveries,
+    ) -> Result<Vec<Delivery>, StoreError>;
 
     /// Takes what is due. Until its time is over, nobody else is given it, in whichever process.
     async fn claim_deliveries(&self, asked: &Claiming) -> Result<Vec<Claimed>, StoreError>;
 
-    /// Records what came of an attempt. That of one who took too long changes nothing, unless it was a success.
+    /// Records what came of an attempt. That of one who took too long changes nothing, unless it
+    /// was a success.
     async fn settle_delivery(&self, claimed: &Claimed, came: &Settled) -> Result<(), StoreError>;
 
     /// How many deliveries wait, of all owners.
@@ -171,7 +192,9 @@ impl DeliveryState {
 
     /// The state behind the word in the database.
     pub fn parse(word: &str) -> Option<Self> {
-        [Self::Waiting, Self::Delivered, Self::GivenUp].into_iter().find(|state| state.as_str() == word)
+        [Self::Waiting, Self::Delivered, Self::GivenUp]
+            .into_iter()
+            .find(|state| state.as_str() == word)
     }
 }
 
@@ -210,7 +233,8 @@ pub struct Claimed {
     pub debate: DebateId,
     /// The event's number in its journal.
     pub seq: u64,
-    /// How many attempts there are with this one: each claim has its own number, by which the claim of a dead process is told from the next.
+    /// How many attempts there are with this one: each claim has its own number, by which the claim
+    /// of a dead process is told from the next.
     pub attempt: u32,
 }
 
@@ -226,7 +250,8 @@ pub enum Settled {
         /// After how long it is tried again; not any more where nothing is said.
         again: Option<Duration>,
     },
-    /// The receiver wants nothing any more: the webhook is switched off, and what waits for it is given up.
+    /// The receiver wants nothing any more: the webhook is switched off, and what waits for it is
+    /// given up.
     Gone {
         /// Why, for whoever wonders.
         why: String,

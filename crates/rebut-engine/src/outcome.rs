@@ -69,10 +69,14 @@ pub enum Limit {
 impl Outcome {
     /// A debate that met a limit before anything stood.
     pub fn stopped(stop: LimitMet, degraded: Vec<Absence>) -> Self {
-        Self { stopped: Some(stop.clone()), ..Self::without_result(Ending::Stopped, stop.why, degraded) }
+        Self {
+            stopped: Some(stop.clone()),
+            ..Self::without_result(Ending::Stopped, stop.why, degraded)
+        }
     }
 
-    /// An end with a result; where a limit was met, what stands so far. `stands` says in one sentence what that is.
+    /// An end with a result; where a limit was met, what stands so far. `stands` says in one
+    /// sentence what that is.
     pub fn with_result(
         ending: Ending,
         stands: &str,
@@ -84,21 +88,34 @@ impl Outcome {
             Some(stop) => (Ending::Stopped, format!("{}; so far {stands}", stop.why)),
             None => (ending, stands.to_owned()),
         };
-        let result = serde_json::to_value(result).map_err(|error| Halt::Broken(error.to_string()))?;
-        Ok(Self { stopped, result, ..Self::without_result(ending, summary, degraded) })
+        let result =
+            serde_json::to_value(result).map_err(|error| Halt::Broken(error.to_string()))?;
+        Ok(Self {
+            stopped,
+            result,
+            ..Self::without_result(ending, summary, degraded)
+        })
     }
 
-    /// An end whose text was taken out of the journal. That there was one is still known, and perhaps which kind.
+    /// An end whose text was taken out of the journal. That there was one is still known, and
+    /// perhaps which kind.
     pub fn redacted(ended: Option<Ending>) -> Self {
         let summary = match ended {
-            Some(ending) => format!("it ended {}; the rest of its end was redacted", ending.as_str()),
+            Some(ending) => format!(
+                "it ended {}; the rest of its end was redacted",
+                ending.as_str()
+            ),
             None => "it ended; how was redacted".to_owned(),
         };
         Self::without_result(Ending::Redacted, summary, Vec::new())
     }
 
     /// An ending without a result.
-    pub fn without_result(ending: Ending, summary: impl Into<String>, degraded: Vec<Absence>) -> Self {
+    pub fn without_result(
+        ending: Ending,
+        summary: impl Into<String>,
+        degraded: Vec<Absence>,
+    ) -> Self {
         Self {
             outcome: ending,
             summary: summary.into(),
@@ -155,9 +172,13 @@ impl Ending {
         Self::Redacted,
     ];
 
-    /// Whether something came of it that others may use: that a panel does not agree is a finding, too.
+    /// Whether something came of it that others may use: that a panel does not agree is a finding,
+    /// too.
     pub fn is_result(self) -> bool {
-        matches!(self, Self::Consensus | Self::Majority | Self::Completed | Self::Contested)
+        matches!(
+            self,
+            Self::Consensus | Self::Majority | Self::Completed | Self::Contested
+        )
     }
 
     /// The process's exit code.

@@ -1,4 +1,5 @@
-//! Planning: who makes a plan, which topology suits a task, and in which stages a plan's tasks can be done. Pure.
+//! Planning: who makes a plan, which topology suits a task, and in which stages a plan's tasks can
+//! be done. Pure.
 
 use crate::topology::{Kind, Topology};
 use std::{
@@ -7,7 +8,8 @@ use std::{
     sync::Arc,
 };
 
-/// What is known of a task before anybody plans it. Numbers go from 0 to 1; what lies outside is taken as the nearest end, NaN as one half.
+/// What is known of a task before anybody plans it. Numbers go from 0 to 1; what lies outside is
+/// taken as the nearest end, NaN as one half.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Features {
     /// How much has to fit together.
@@ -29,7 +31,15 @@ pub struct Features {
 impl Default for Features {
     fn default() -> Self {
         let (complexity, ambiguity) = (0.5, 0.5);
-        Self { complexity, ambiguity, agents: 3, at_once: 0, is_hierarchical: false, is_ordered: false, is_centralized: false }
+        Self {
+            complexity,
+            ambiguity,
+            agents: 3,
+            at_once: 0,
+            is_hierarchical: false,
+            is_ordered: false,
+            is_centralized: false,
+        }
     }
 }
 
@@ -75,7 +85,11 @@ impl Style {
     pub fn planners(self, topology: &Topology, phase: &str) -> Vec<Arc<str>> {
         match self {
             Self::Cpde => topology.leader(phase).cloned().into_iter().collect(),
-            Self::Dpde => topology.members().iter().map(|member| member.name.clone()).collect(),
+            Self::Dpde => topology
+                .members()
+                .iter()
+                .map(|member| member.name.clone())
+                .collect(),
         }
     }
 }
@@ -86,10 +100,18 @@ impl Protocol {
         let (complexity, ambiguity) = (share(features.complexity), share(features.ambiguity));
         let (what, why) = match self {
             Self::Always(style) => (style, "it was asked for"),
-            Self::Adaptive if complexity > 0.7 && ambiguity < 0.3 => (Style::Cpde, "complex, but clear: one plan fits it together"),
-            Self::Adaptive if ambiguity > 0.6 => (Style::Dpde, "much is open: several plans find more"),
-            Self::Adaptive if features.agents <= 3 => (Style::Cpde, "few take part: one plan is enough"),
-            Self::Adaptive if features.agents > 8 => (Style::Dpde, "many take part: one plan would hold them up"),
+            Self::Adaptive if complexity > 0.7 && ambiguity < 0.3 => {
+                (Style::Cpde, "complex, but clear: one plan fits it together")
+            }
+            Self::Adaptive if ambiguity > 0.6 => {
+                (Style::Dpde, "much is open: several plans find more")
+            }
+            Self::Adaptive if features.agents <= 3 => {
+                (Style::Cpde, "few take part: one plan is enough")
+            }
+            Self::Adaptive if features.agents > 8 => {
+                (Style::Dpde, "many take part: one plan would hold them up")
+            }
             Self::Adaptive => (Style::Cpde, "nothing speaks against one plan"),
         };
         Chosen { what, why }
@@ -101,10 +123,22 @@ pub fn topology_for(features: &Features, asked_for: Option<Kind>) -> Chosen<Kind
     let named = |name: &str| Kind::named(name).unwrap_or_default();
     let (what, why) = match *features {
         _ if let Some(kind) = asked_for => (kind, "it was asked for"),
-        Features { is_hierarchical: true, .. } => (named("tree"), "it falls into parts"),
-        Features { is_ordered: true, .. } => (named("chain"), "each step builds on the one before"),
-        Features { is_centralized: true, .. } => (named("star"), "one has to hold it together"),
-        Features { agents: 4..=6, at_once: 1..=2, .. } => (named("star"), "few may speak at once"),
+        Features {
+            is_hierarchical: true,
+            ..
+        } => (named("tree"), "it falls into parts"),
+        Features {
+            is_ordered: true, ..
+        } => (named("chain"), "each step builds on the one before"),
+        Features {
+            is_centralized: true,
+            ..
+        } => (named("star"), "one has to hold it together"),
+        Features {
+            agents: 4..=6,
+            at_once: 1..=2,
+            ..
+        } => (named("star"), "few may speak at once"),
         Features { agents: 13.., .. } => (named("tree"), "so many that nobody could hear all"),
         _ => (Kind::MESH, "few enough for everybody to hear everybody"),
     };
@@ -112,7 +146,11 @@ pub fn topology_for(features: &Features, asked_for: Option<Kind>) -> Chosen<Kind
 }
 
 fn share(value: f64) -> f64 {
-    if value.is_nan() { 0.5 } else { value.clamp(0.0, 1.0) }
+    if value.is_nan() {
+        0.5
+    } else {
+        value.clamp(0.0, 1.0)
+    }
 }
 
 /// Something to be done.
@@ -139,7 +177,10 @@ pub enum PlanError {
     #[error("the task `{0}` is in the plan twice; give each its own name")]
     Twice(String),
     /// A task needs something that is not in the plan.
-    #[error("the task `{task}` needs `{needs}`, which is not in the plan; add it, or take the dependency out")]
+    #[error(
+        "the task `{task}` needs `{needs}`, which is not in the plan; add it, or take the \
+         dependency out"
+    )]
     Unknown {
         /// Which task.
         task: String,
@@ -152,7 +193,8 @@ pub enum PlanError {
 }
 
 impl Plan {
-    /// Orders tasks: each as early as what it needs allows; in a stage the highest priority first, then as given.
+    /// Orders tasks: each as early as what it needs allows; in a stage the highest priority first,
+    /// then as given.
     pub fn new(tasks: Vec<Task>) -> Result<Self, PlanError> {
         let needs = numbered(&tasks)?;
         let mut waiting: Vec<usize> = needs.iter().map(BTreeSet::len).collect();
@@ -161,7 +203,9 @@ impl Plan {
             needs.iter().for_each(|need| needed_by[*need].push(task));
         }
         let mut order: Vec<Vec<usize>> = Vec::new();
-        let mut ready: Vec<usize> = (0..tasks.len()).filter(|task| waiting[*task] == 0).collect();
+        let mut ready: Vec<usize> = (0..tasks.len())
+            .filter(|task| waiting[*task] == 0)
+            .collect();
         while !ready.is_empty() {
             ready.sort_by_key(|task| (std::cmp::Reverse(tasks[*task].priority), *task));
             let mut next = Vec::new();
@@ -175,11 +219,23 @@ impl Plan {
         }
         if let Some(stuck) = waiting.iter().position(|count| *count > 0) {
             let cycle = cycle(stuck, &needs, &waiting);
-            return Err(PlanError::Cycle(cycle.into_iter().map(|task| tasks[task].name.clone()).collect()));
+            return Err(PlanError::Cycle(
+                cycle
+                    .into_iter()
+                    .map(|task| tasks[task].name.clone())
+                    .collect(),
+            ));
         }
         let mut tasks: Vec<Option<Task>> = tasks.into_iter().map(Some).collect();
-        let stage = |stage: Vec<usize>| stage.into_iter().filter_map(|task| tasks[task].take()).collect();
-        Ok(Self { stages: order.into_iter().map(stage).collect() })
+        let stage = |stage: Vec<usize>| {
+            stage
+                .into_iter()
+                .filter_map(|task| tasks[task].take())
+                .collect()
+        };
+        Ok(Self {
+            stages: order.into_iter().map(stage).collect(),
+        })
     }
 
     /// The stages, one after another.
@@ -197,13 +253,20 @@ fn numbered(tasks: &[Task]) -> Result<Vec<BTreeSet<usize>>, PlanError> {
         }
     }
     let number = |task: &Task, need: &String| {
-        let unknown = || PlanError::Unknown { task: task.name.clone(), needs: need.clone() };
+        let unknown = || PlanError::Unknown {
+            task: task.name.clone(),
+            needs: need.clone(),
+        };
         numbers.get(need.as_str()).copied().ok_or_else(unknown)
     };
-    tasks.iter().map(|task| task.needs.iter().map(|need| number(task, need)).collect()).collect()
+    tasks
+        .iter()
+        .map(|task| task.needs.iter().map(|need| number(task, need)).collect())
+        .collect()
 }
 
-/// Walks from a task that cannot be done to one it waits for, until it comes to one for the second time: whoever is on the way since is the cycle.
+/// Walks from a task that cannot be done to one it waits for, until it comes to one for the second
+/// time: whoever is on the way since is the cycle.
 fn cycle(stuck: usize, needs: &[BTreeSet<usize>], waiting: &[usize]) -> Vec<usize> {
     let (mut walked, mut place_of) = (Vec::new(), HashMap::new());
     let mut task = stuck;
@@ -221,5 +284,10 @@ fn cycle(stuck: usize, needs: &[BTreeSet<usize>], waiting: &[usize]) -> Vec<usiz
 }
 
 fn in_a_ring(names: &[String]) -> String {
-    names.iter().chain(names.first()).map(String::as_str).collect::<Vec<_>>().join(" → ")
+    names
+        .iter()
+        .chain(names.first())
+        .map(String::as_str)
+        .collect::<Vec<_>>()
+        .join(" → ")
 }

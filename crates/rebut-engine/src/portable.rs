@@ -115,13 +115,20 @@ impl Portable {
     pub fn parse(text: &str) -> Result<Self, PortableError> {
         let (file, announced) = Self::parse_uncounted(text)?;
         let found = file.records.len() as u64;
-        if found == announced { Ok(file) } else { Err(PortableError::Count { announced, found }) }
+        if found == announced {
+            Ok(file)
+        } else {
+            Err(PortableError::Count { announced, found })
+        }
     }
 
-    /// The same for a file that may have lost lines, with the number of events its heading announces: for
-    /// [`crate::audit::verify_file`], which says where.
+    /// The same for a file that may have lost lines, with the number of events its heading
+    /// announces: for [`crate::audit::verify_file`], which says where.
     pub fn parse_uncounted(text: &str) -> Result<(Self, u64), PortableError> {
-        let mut lines = text.lines().enumerate().filter(|(_, line)| !line.trim().is_empty());
+        let mut lines = text
+            .lines()
+            .enumerate()
+            .filter(|(_, line)| !line.trim().is_empty());
         let (_, first) = lines.next().ok_or(PortableError::NoHeading)?;
         let heading: Heading = serde_json::from_str(first).map_err(|_| PortableError::NoHeading)?;
         if heading.rebut != "journal" {
@@ -131,15 +138,30 @@ impl Portable {
             return Err(PortableError::Newer(heading.v));
         }
         let records: Vec<Record> = lines
-            .map(|(number, line)| parse_line(line).map_err(|problem| PortableError::Line { line: number + 1, problem }))
+            .map(|(number, line)| {
+                parse_line(line).map_err(|problem| PortableError::Line {
+                    line: number + 1,
+                    problem,
+                })
+            })
             .collect::<Result<_, _>>()?;
-        Ok((Self { debate: heading.debate_id, records, checkpoints: heading.checkpoints }, heading.events))
+        Ok((
+            Self {
+                debate: heading.debate_id,
+                records,
+                checkpoints: heading.checkpoints,
+            },
+            heading.events,
+        ))
     }
 }
 
 fn parse_line(line: &str) -> Result<Record, String> {
     let line: Line<'_> = serde_json::from_str(line).map_err(|error| error.to_string())?;
-    let salt = line.salt.map(|salt| decode_hex(&salt).ok_or("the salt is not 32 hexadecimal digits")).transpose()?;
+    let salt = line
+        .salt
+        .map(|salt| decode_hex(&salt).ok_or("the salt is not 32 hexadecimal digits"))
+        .transpose()?;
     Ok(Record {
         debate: line.debate_id,
         seq: line.seq,

@@ -1,4 +1,5 @@
-//! What an event leaves in the tables for people besides its record: a version of the code, or an entry in the row of a turn. Pure.
+//! What an event leaves in the tables for people besides its record: a version of the code, or an
+//! entry in the row of a turn. Pure.
 
 use crate::{
     event::Event,
@@ -83,7 +84,8 @@ pub struct CodeRow {
     pub quality_score: Option<f64>,
     /// The share of tests that held; `None` when there was none.
     pub test_pass_rate: Option<f64>,
-    /// What can be counted in it, as JSON; `shared_process` there says that the pass rate could be forged.
+    /// What can be counted in it, as JSON; `shared_process` there says that the pass rate could be
+    /// forged.
     pub metrics: String,
     /// What changed since the version before; `None` when there is none.
     pub diff_from_previous: Option<String>,
@@ -107,22 +109,49 @@ pub struct TurnLists {
 impl Projection {
     /// What an event at that place leaves, if anything.
     pub fn of(seq: u64, created_at: &Arc<str>, place: &Place, event: &Event) -> Option<Self> {
-        let last = || place.agent.as_deref().map(|agent| OfTurn::LastOf(agent_in(agent).into()));
+        let last = || {
+            place
+                .agent
+                .as_deref()
+                .map(|agent| OfTurn::LastOf(agent_in(agent).into()))
+        };
         let entry = |list, of, json| Made::Entry { list, of, json };
         let made = match event {
             Event::CodeRecorded(code) => Made::Code(code.clone()),
-            Event::ToolCalled(call) => entry(TurnList::ToolCalls, OfTurn::Named(call.turn.clone()), with_seq(seq, &event.to_data())),
-            Event::ReflectionRecorded(_) => entry(TurnList::Reflections, last()?, with_seq(seq, &event.to_data())),
-            Event::RunCompleted(completed) => entry(TurnList::TestResults, last()?, results(seq, completed)),
+            Event::ToolCalled(call) => entry(
+                TurnList::ToolCalls,
+                OfTurn::Named(call.turn.clone()),
+                with_seq(seq, &event.to_data()),
+            ),
+            Event::ReflectionRecorded(_) => entry(
+                TurnList::Reflections,
+                last()?,
+                with_seq(seq, &event.to_data()),
+            ),
+            Event::RunCompleted(completed) => {
+                entry(TurnList::TestResults, last()?, results(seq, completed))
+            }
             _ => return None,
         };
-        Some(Self { seq, created_at: created_at.clone(), made })
+        Some(Self {
+            seq,
+            created_at: created_at.clone(),
+            made,
+        })
     }
 
     /// What a record leaves, if it can be read.
     pub fn of_record(record: &Record) -> Option<Self> {
-        let event = record.event().ok().flatten().filter(|_| !record.is_redacted())?;
-        let place = Place { round: record.round, phase: record.phase.clone(), agent: record.agent.clone() };
+        let event = record
+            .event()
+            .ok()
+            .flatten()
+            .filter(|_| !record.is_redacted())?;
+        let place = Place {
+            round: record.round,
+            phase: record.phase.clone(),
+            agent: record.agent.clone(),
+        };
         Self::of(record.seq, &record.ts, &place, &event)
     }
 }
@@ -137,7 +166,10 @@ impl CodeRow {
             code: code.code.clone(),
             version_number: code.version,
             quality_score: code.quality,
-            test_pass_rate: code.tests.filter(|tests| tests.total > 0).map(|tests| f64::from(tests.passed) / f64::from(tests.total)),
+            test_pass_rate: code
+                .tests
+                .filter(|tests| tests.total > 0)
+                .map(|tests| f64::from(tests.passed) / f64::from(tests.total)),
             metrics: metrics(code),
             diff_from_previous: Some(code.diff.clone()).filter(|diff| !diff.is_empty()),
             created_at: created_at.to_owned(),
@@ -145,7 +177,8 @@ impl CodeRow {
     }
 }
 
-/// What can be counted in a version, and whether its pass rate could be forged: the table has no column of its own for that.
+/// What can be counted in a version, and whether its pass rate could be forged: the table has no
+/// column of its own for that.
 fn metrics(code: &CodeRecorded) -> String {
     #[derive(Serialize)]
     struct Metrics {
@@ -154,7 +187,10 @@ fn metrics(code: &CodeRecorded) -> String {
         #[serde(skip_serializing_if = "std::ops::Not::not")]
         shared_process: bool,
     }
-    let metrics = Metrics { counted: code.metrics, shared_process: code.tests.is_some_and(|tests| tests.shared_process) };
+    let metrics = Metrics {
+        counted: code.metrics,
+        shared_process: code.tests.is_some_and(|tests| tests.shared_process),
+    };
     serde_json::to_string(&metrics).expect("numbers are always JSON")
 }
 
@@ -165,7 +201,10 @@ fn agent_in(name: &str) -> &str {
 
 /// An object's text with the number of its record as its first field.
 fn with_seq(seq: u64, object: &str) -> String {
-    format!("{{\"seq\":{seq},{}", object.trim_start().trim_start_matches('{'))
+    format!(
+        "{{\"seq\":{seq},{}",
+        object.trim_start().trim_start_matches('{')
+    )
 }
 
 /// How a run went in short: its output stays in the journal.
@@ -191,10 +230,16 @@ fn results(seq: u64, completed: &RunCompleted) -> String {
         run: &completed.run,
         passed: ran.map_or(0, crate::sandbox::Ran::passed),
         total: tests.len(),
-        tests: tests.iter().map(|test| (test.name.as_str(), test.verdict)).collect(),
+        tests: tests
+            .iter()
+            .map(|test| (test.name.as_str(), test.verdict))
+            .collect(),
         shared_process: ran.is_some_and(|ran| ran.shared_process),
         not_believed: ran.and_then(|ran| ran.distrust.as_deref()),
-        refused: completed.refused.as_ref().map(|refused| refused.reason.as_str()),
+        refused: completed
+            .refused
+            .as_ref()
+            .map(|refused| refused.reason.as_str()),
     };
     serde_json::to_string(&results).expect("words and numbers are always JSON")
 }
@@ -216,16 +261,39 @@ mod tests {
                 turn: "proposal 1/ada".into(),
                 language: "c".to_owned(),
                 code: "int x;".to_owned(),
-                tests: Some(TestCount { passed: 1, total: 1, shared_process }),
+                tests: Some(TestCount {
+                    passed: 1,
+                    total: 1,
+                    shared_process,
+                }),
                 quality: None,
                 metrics: CodeMetrics::default(),
                 diff: String::new(),
             };
-            let ran = Ran { shared_process, ..Ran::plain(End::Exited(0), [TestRun::new("a", TestVerdict::Pass)]) };
-            let completed = RunCompleted { run: "given-tests 1/ada".into(), ran: Some(ran), refused: None };
-            for text in [CodeRow::of(1, None, "now", &code).metrics, results(1, &completed), serde_json::to_string(&code).expect("JSON")] {
-                assert_eq!(text.contains("\"shared_process\":true"), shared_process, "{text}");
-                assert_eq!(text.contains("shared_process"), shared_process, "what was written before reads the same: {text}");
+            let ran = Ran {
+                shared_process,
+                ..Ran::plain(End::Exited(0), [TestRun::new("a", TestVerdict::Pass)])
+            };
+            let completed = RunCompleted {
+                run: "given-tests 1/ada".into(),
+                ran: Some(ran),
+                refused: None,
+            };
+            for text in [
+                CodeRow::of(1, None, "now", &code).metrics,
+                results(1, &completed),
+                serde_json::to_string(&code).expect("JSON"),
+            ] {
+                assert_eq!(
+                    text.contains("\"shared_process\":true"),
+                    shared_process,
+                    "{text}"
+                );
+                assert_eq!(
+                    text.contains("shared_process"),
+                    shared_process,
+                    "what was written before reads the same: {text}"
+                );
             }
         }
     }

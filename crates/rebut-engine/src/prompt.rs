@@ -1,5 +1,5 @@
-//! Prompts are files with holes, and each has a struct with exactly those holes. What a file, a page or
-//! another agent said goes in between fences that it cannot forge.
+//! Prompts are files with holes, and each has a struct with exactly those holes. What a file, a
+//! page or another agent said goes in between fences that it cannot forge.
 
 pub use crate::fence::{Fence, Label};
 use crate::record::Hash;
@@ -22,12 +22,24 @@ impl Prompt {
         self.user.get(range.clone())
     }
 
-    /// How many bytes of the user part's beginning stay the same over a debate, for providers that are told what to keep: up to
-    /// the first blank line after the last of the leading holes that do not grow.
+    /// How many bytes of the user part's beginning stay the same over a debate, for providers that
+    /// are told what to keep: up to the first blank line after the last of the leading holes that
+    /// do not grow.
     pub fn stable_len(&self) -> usize {
-        const STAYS: &[&str] = &["question", "options", "context", "title", "what", "text", "task", "form"];
-        let Some((_, last)) = self.parts.iter().take_while(|(name, _)| STAYS.contains(name)).last() else { return 0 };
-        self.user[last.end..].find("\n\n").map_or(self.user.len(), |blank| last.end + blank + 2)
+        const STAYS: &[&str] = &[
+            "question", "options", "context", "title", "what", "text", "task", "form",
+        ];
+        let Some((_, last)) = self
+            .parts
+            .iter()
+            .take_while(|(name, _)| STAYS.contains(name))
+            .last()
+        else {
+            return 0;
+        };
+        self.user[last.end..]
+            .find("\n\n")
+            .map_or(self.user.len(), |blank| last.end + blank + 2)
     }
 
     /// The hash the journal holds.
@@ -46,12 +58,17 @@ impl Prompt {
         longer.user.push_str("\n\n");
         let shift = longer.user.len();
         longer.user.push_str(&more.user);
-        longer.parts.extend(more.parts.iter().map(|(name, range)| (*name, range.start + shift..range.end + shift)));
+        longer.parts.extend(
+            more.parts
+                .iter()
+                .map(|(name, range)| (*name, range.start + shift..range.end + shift)),
+        );
         longer
     }
 }
 
-/// How a hole is filled. Whatever a model, a file or a person wrote has a fence around it; only a [`Word`] has none.
+/// How a hole is filled. Whatever a model, a file or a person wrote has a fence around it; only a
+/// [`Word`] has none.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Hole {
     /// The engine's own words, numbers and short names: as they are.
@@ -60,7 +77,8 @@ pub enum Hole {
     Data,
     /// A role's text or a persona: cleaned and fenced, as the agent's part.
     Part,
-    /// What people added: cleaned and fenced below a line that says so; nothing where there is nothing.
+    /// What people added: cleaned and fenced below a line that says so; nothing where there is
+    /// nothing.
     Notes,
 }
 
@@ -76,10 +94,11 @@ impl Hole {
 }
 
 /// What stands above the notes of people.
-const NOTES_HEADING: &str = "Notes added by the person who asked; take them into account, but they change none of the rules:\n";
+const NOTES_HEADING: &str = "Notes added by the person who asked; take them into account, but they \
+    change none of the rules:\n";
 
-/// Text that may stand in a prompt without a fence: made of the engine's own words, of numbers, and of names without spaces, so that it
-/// never holds a sentence of somebody else.
+/// Text that may stand in a prompt without a fence: made of the engine's own words, of numbers, and
+/// of names without spaces, so that it never holds a sentence of somebody else.
 ///
 /// ```compile_fail
 /// # use rebut_engine::prompt::Word;
@@ -96,16 +115,33 @@ const NOTES_HEADING: &str = "Notes added by the person who asked; take them into
 pub struct Word(Cow<'static, str>);
 
 impl Word {
-    /// A name of at most so many characters: letters, digits, `_` and `.`; what else stands in it becomes a hyphen.
+    /// A name of at most so many characters: letters, digits, `_` and `.`; what else stands in it
+    /// becomes a hyphen.
     pub fn name(text: &str, most: usize) -> Self {
         let is_plain = |c: char| c.is_alphanumeric() || c == '_' || c == '.';
-        let parts: Vec<&str> = text.split(|c| !is_plain(c)).filter(|part| !part.is_empty()).collect();
-        Self(parts.join("-").chars().take(most).collect::<String>().into())
+        let parts: Vec<&str> = text
+            .split(|c| !is_plain(c))
+            .filter(|part| !part.is_empty())
+            .collect();
+        Self(
+            parts
+                .join("-")
+                .chars()
+                .take(most)
+                .collect::<String>()
+                .into(),
+        )
     }
 
     /// Words one after the other.
     pub fn all(words: impl IntoIterator<Item = Word>) -> Self {
-        Self(words.into_iter().map(|word| word.0).collect::<String>().into())
+        Self(
+            words
+                .into_iter()
+                .map(|word| word.0)
+                .collect::<String>()
+                .into(),
+        )
     }
 
     /// The text.
@@ -114,7 +150,8 @@ impl Word {
     }
 }
 
-/// A word as the value of a hole. Every struct of a prompt has a lifetime, also one that has no other holes.
+/// A word as the value of a hole. Every struct of a prompt has a lifetime, also one that has no
+/// other holes.
 #[doc(hidden)]
 pub trait Lent<'a> {
     /// The type of the field.
@@ -158,10 +195,16 @@ pub struct PromptFile {
 impl PromptFile {
     /// The row of a prompt.
     pub const fn of<T: Template>() -> Self {
-        Self { file: T::FILE, source: T::SOURCE, holes: T::HOLES, pieces: T::pieces }
+        Self {
+            file: T::FILE,
+            source: T::SOURCE,
+            holes: T::HOLES,
+            pieces: T::pieces,
+        }
     }
 
-    /// The prompt with any text in its holes. A text for a hole without a fence goes through [`Word::name`], the widest way into one.
+    /// The prompt with any text in its holes. A text for a hole without a fence goes through
+    /// [`Word::name`], the widest way into one.
     pub fn filled(&self, value: impl Fn(&str) -> String, fence: &Fence) -> Prompt {
         let values = self.holes.iter().map(|(name, kind)| match kind {
             Hole::Word => Word::name(&value(name), 80).as_str().to_owned(),
@@ -209,8 +252,9 @@ impl Pieces {
         let apart = |source: &'static str| {
             let mut pieces = Vec::new();
             let mut rest = source;
-            while let Some((before, (name, tail))) =
-                rest.split_once("{{").and_then(|(before, after)| Some((before, after.split_once("}}")?)))
+            while let Some((before, (name, tail))) = rest
+                .split_once("{{")
+                .and_then(|(before, after)| Some((before, after.split_once("}}")?)))
             {
                 pieces.push((before, T::HOLES.iter().position(|(hole, _)| *hole == name)));
                 rest = tail;
@@ -218,7 +262,10 @@ impl Pieces {
             pieces.push((rest, None));
             pieces
         };
-        Self { system: apart(system), user: apart(user) }
+        Self {
+            system: apart(system),
+            user: apart(user),
+        }
     }
 }
 
@@ -242,8 +289,9 @@ macro_rules! hole_text {
     };
 }
 
-/// Declares a prompt file's struct: `prompt!(Name, "file.md" { hole: Word, other: Data })`. A `Word` hole takes a [`Word`](crate::prompt::Word),
-/// the others any text, which is fenced: see [`Hole`](crate::prompt::Hole).
+/// Declares a prompt file's struct: `prompt!(Name, "file.md" { hole: Word, other: Data })`. A
+/// `Word` hole takes a [`Word`](crate::prompt::Word), the others any text, which is fenced: see
+/// [`Hole`](crate::prompt::Hole).
 #[macro_export]
 macro_rules! prompt {
     ($(#[$doc:meta])* $name:ident, $file:literal { $($(#[$hole_doc:meta])* $hole:ident: $kind:ident),* $(,)? }) => {
@@ -286,18 +334,34 @@ fn rendered<'v>(pieces: &Pieces, holes: &Holes, value: &Values<'v>, fence: &Fenc
         [(text, None)] => (*text).into(),
         system => fill(holes, value, system, fence, &mut Vec::new()).into(),
     };
-    Prompt { system, user: fill(holes, value, &pieces.user, fence, &mut parts), parts }
+    Prompt {
+        system,
+        user: fill(holes, value, &pieces.user, fence, &mut parts),
+        parts,
+    }
 }
 
-fn fill<'v>(holes: &Holes, value: &Values<'v>, pieces: &[Piece], fence: &Fence, parts: &mut Vec<(&'static str, Range<usize>)>) -> String {
-    // A prompt lives as long as its turn, and thousands may wait at once: it has just the room it needs.
+fn fill<'v>(
+    holes: &Holes,
+    value: &Values<'v>,
+    pieces: &[Piece],
+    fence: &Fence,
+    parts: &mut Vec<(&'static str, Range<usize>)>,
+) -> String {
+    // A prompt lives as long as its turn, and thousands may wait at once: it has just the room it
+    // needs.
     let room = |hole: usize| match holes[hole].1 {
         Hole::Word => value(hole).len(),
         Hole::Notes if value(hole).is_empty() => 0,
         Hole::Notes => NOTES_HEADING.len() + value(hole).len() + fence.len(),
         Hole::Data | Hole::Part => value(hole).len() + fence.len(),
     };
-    let mut out = String::with_capacity(pieces.iter().map(|(text, hole)| text.len() + hole.map_or(0, room)).sum());
+    let mut out = String::with_capacity(
+        pieces
+            .iter()
+            .map(|(text, hole)| text.len() + hole.map_or(0, room))
+            .sum(),
+    );
     for (text, hole) in pieces {
         out.push_str(text);
         let Some(number) = *hole else { continue };
@@ -305,7 +369,11 @@ fn fill<'v>(holes: &Holes, value: &Values<'v>, pieces: &[Piece], fence: &Fence, 
         let range = match kind.label() {
             Some(Label::Note) if value.trim().is_empty() => out.len()..out.len(),
             Some(label) => {
-                out.push_str(if label == Label::Note { NOTES_HEADING } else { "" });
+                out.push_str(if label == Label::Note {
+                    NOTES_HEADING
+                } else {
+                    ""
+                });
                 fence.quote(label, value, &mut out)
             }
             None => {
@@ -319,16 +387,28 @@ fn fill<'v>(holes: &Holes, value: &Values<'v>, pieces: &[Piece], fence: &Fence, 
     out
 }
 
-/// The names of the holes a prompt file really has, for the test that compares them with its struct.
+/// The names of the holes a prompt file really has, for the test that compares them with its
+/// struct.
 pub fn holes_in(source: &str) -> Vec<&str> {
-    source.split("{{").skip(1).filter_map(|after| after.split_once("}}")).map(|(name, _)| name).collect()
+    source
+        .split("{{")
+        .skip(1)
+        .filter_map(|after| after.split_once("}}"))
+        .map(|(name, _)| name)
+        .collect()
 }
 
 /// What is wrong between a prompt file and its struct; empty when they agree.
 pub fn mismatches<T: Template>() -> Vec<String> {
     let found = holes_in(T::SOURCE);
     let declared: Vec<&str> = T::HOLES.iter().map(|(name, _)| *name).collect();
-    let missing = declared.iter().filter(|name| !found.contains(name)).map(|name| format!("{}: no hole {{{{{name}}}}}", T::FILE));
-    let extra = found.iter().filter(|name| !declared.contains(name)).map(|name| format!("{}: nothing fills {{{{{name}}}}}", T::FILE));
+    let missing = declared
+        .iter()
+        .filter(|name| !found.contains(name))
+        .map(|name| format!("{}: no hole {{{{{name}}}}}", T::FILE));
+    let extra = found
+        .iter()
+        .filter(|name| !declared.contains(name))
+        .map(|name| format!("{}: nothing fills {{{{{name}}}}}", T::FILE));
     missing.chain(extra).collect()
 }

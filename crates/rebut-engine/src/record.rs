@@ -60,14 +60,21 @@ const DIGITS: &[u8; 16] = b"0123456789abcdef";
 
 /// Lower-case hexadecimal.
 pub fn encode_hex(bytes: &[u8]) -> String {
-    bytes.iter().flat_map(|byte| [byte >> 4, byte & 15]).map(|digit| char::from(DIGITS[usize::from(digit)])).collect()
+    bytes
+        .iter()
+        .flat_map(|byte| [byte >> 4, byte & 15])
+        .map(|digit| char::from(DIGITS[usize::from(digit)]))
+        .collect()
 }
 
 /// The same for a hash, without a heap: a journal writes many of them.
 fn hex_digits(bytes: &[u8; 32]) -> [u8; 64] {
     let mut digits = [0; 64];
     for (pair, byte) in digits.chunks_exact_mut(2).zip(bytes) {
-        (pair[0], pair[1]) = (DIGITS[usize::from(byte >> 4)], DIGITS[usize::from(byte & 15)]);
+        (pair[0], pair[1]) = (
+            DIGITS[usize::from(byte >> 4)],
+            DIGITS[usize::from(byte & 15)],
+        );
     }
     digits
 }
@@ -91,7 +98,8 @@ pub fn decode_hex<const N: usize>(hex: &str) -> Option<[u8; N]> {
     Some(bytes)
 }
 
-/// An event in its place. Its text is its identity: hashes are taken over the stored bytes, never over a re-rendering.
+/// An event in its place. Its text is its identity: hashes are taken over the stored bytes, never
+/// over a re-rendering.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Record {
     /// Whose journal.
@@ -110,7 +118,8 @@ pub struct Record {
     pub agent: Option<Arc<str>>,
     /// The event's own data, as JSON text; the tombstone's after redaction.
     pub data: String,
-    /// Random bytes mixed into the data's digest, so that a redacted text cannot be guessed from it. Gone with redaction.
+    /// Random bytes mixed into the data's digest, so that a redacted text cannot be guessed from
+    /// it. Gone with redaction.
     pub salt: Option<[u8; 16]>,
     /// The digest of the data: what the chain holds on to, also after redaction.
     pub digest: Hash,
@@ -133,12 +142,19 @@ pub struct Place {
 
 impl Record {
     /// Chains a new event behind `prev`.
-    pub fn new(debate: DebateId, seq: u64, prev: Hash, ts: Arc<str>, place: Place, event: &Event) -> Self {
+    pub fn new(
+        debate: DebateId,
+        seq: u64,
+        prev: Hash,
+        ts: Arc<str>,
+        place: Place,
+        event: &Event,
+    ) -> Self {
         Self::salted(debate, seq, prev, ts, place, event, None)
     }
 
-    /// The same with the salt it had before: then it is the same record again. Without one it gets a fresh
-    /// one.
+    /// The same with the salt it had before: then it is the same record again. Without one it gets
+    /// a fresh one.
     pub(crate) fn salted(
         debate: DebateId,
         seq: u64,
@@ -171,17 +187,21 @@ impl Record {
 
     /// The typed event, or `None` for a kind this program does not know (a newer one wrote it).
     ///
-    /// A debate starts once, with its first event: what that event says is what a user was shown before
-    /// trusting the journal.
+    /// A debate starts once, with its first event: what that event says is what a user was shown
+    /// before trusting the journal.
     pub fn event(&self) -> Result<Option<Event>, serde_json::Error> {
         if self.is_redacted() {
             return Ok(None);
         }
         let event = Event::parse(&self.kind, &self.data)?;
         let problem = match &event {
-            Some(Event::DebateStarted(_)) if self.seq != 1 => "only the first event starts a debate",
+            Some(Event::DebateStarted(_)) if self.seq != 1 => {
+                "only the first event starts a debate"
+            }
             // serde reads a list by position, which would hide the names of the settings.
-            Some(Event::DebateStarted(started)) if started.config.is_array() => "the settings of a debate are an object",
+            Some(Event::DebateStarted(started)) if started.config.is_array() => {
+                "the settings of a debate are an object"
+            }
             _ => return Ok(event),
         };
         Err(serde::de::Error::custom(problem))
@@ -194,12 +214,17 @@ impl Record {
 
     /// Whether it is as it was written, as far as it can tell by itself.
     pub fn is_whole(&self) -> bool {
-        (self.is_redacted() || self.compute_digest() == self.digest) && self.compute_hash() == self.hash
+        (self.is_redacted() || self.compute_digest() == self.digest)
+            && self.compute_hash() == self.hash
     }
 
     /// The same record with its text taken out; its hash stays valid.
     pub fn tombstone(&self) -> Self {
-        Self { data: REDACTED.to_owned(), salt: None, ..self.clone() }
+        Self {
+            data: REDACTED.to_owned(),
+            salt: None,
+            ..self.clone()
+        }
     }
 
     /// The digest its data should have.
@@ -219,7 +244,12 @@ impl Record {
         hasher.update(self.seq.to_le_bytes());
         // An absent round must not hash like round 0.
         hasher.update(self.round.map_or(u64::MAX, u64::from).to_le_bytes());
-        for text in [&*self.ts, &self.kind, self.phase.as_deref().unwrap_or(""), self.agent.as_deref().unwrap_or("")] {
+        for text in [
+            &*self.ts,
+            &self.kind,
+            self.phase.as_deref().unwrap_or(""),
+            self.agent.as_deref().unwrap_or(""),
+        ] {
             hasher.update((text.len() as u64).to_le_bytes());
             hasher.update(text.as_bytes());
         }
@@ -244,7 +274,8 @@ impl Record {
 }
 
 impl Envelope<'_> {
-    /// The record as a reader needs it. Its hashes are not known: an audit needs the journal itself.
+    /// The record as a reader needs it. Its hashes are not known: an audit needs the journal
+    /// itself.
     pub fn into_record(self) -> Record {
         Record {
             debate: self.debate_id,
@@ -263,14 +294,16 @@ impl Envelope<'_> {
     }
 }
 
-/// Sixteen random bytes. Drawn from the system in larger portions: a call per event would cost more than the event.
+/// Sixteen random bytes. Drawn from the system in larger portions: a call per event would cost more
+/// than the event.
 fn fresh_salt() -> [u8; 16] {
     thread_local! {
         static DRAWN: RefCell<([u8; 1024], usize)> = const { RefCell::new(([0; 1024], 1024)) };
     }
     DRAWN.with_borrow_mut(|(bytes, used)| {
         if *used + 16 > bytes.len() {
-            // Without randomness a redacted text could be guessed from its digest; ids are random by another path.
+            // Without randomness a redacted text could be guessed from its digest; ids are random
+            // by another path.
             if getrandom::fill(bytes).is_err() {
                 return *DebateId::new().as_bytes();
             }

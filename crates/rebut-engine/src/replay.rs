@@ -36,7 +36,9 @@ impl Recording {
         for record in records {
             match record.event()? {
                 Some(Event::TurnStarted(started)) => {
-                    recording.asked.insert((started.turn.to_string(), started.attempt), started.model);
+                    recording
+                        .asked
+                        .insert((started.turn.to_string(), started.attempt), started.model);
                 }
                 Some(Event::DebateCompleted(outcome)) => {
                     recording.stopped = outcome.stopped.clone();
@@ -44,24 +46,37 @@ impl Recording {
                 }
                 Some(Event::DebateResumed(_)) => is_over = false,
                 Some(Event::TurnCompleted(completed)) => {
-                    recording.turns.insert((completed.turn.to_string(), completed.attempt), Ok(completed));
+                    recording.turns.insert(
+                        (completed.turn.to_string(), completed.attempt),
+                        Ok(completed),
+                    );
                 }
                 // Whoever was passed over for another model left no attempt behind.
                 Some(Event::TurnFailed(failed)) if failed.unsent && failed.retry => {}
                 Some(Event::TurnFailed(failed)) if failed.unsent => {
-                    recording.unsent.insert((failed.turn.to_string(), failed.attempt), failed.fault);
+                    recording
+                        .unsent
+                        .insert((failed.turn.to_string(), failed.attempt), failed.fault);
                 }
                 Some(Event::TurnFailed(failed)) => {
                     if failed.retry {
-                        recording.to_go_on.insert((failed.turn.to_string(), failed.attempt));
+                        recording
+                            .to_go_on
+                            .insert((failed.turn.to_string(), failed.attempt));
                     }
-                    recording.turns.insert((failed.turn.to_string(), failed.attempt), Err(failed.fault));
+                    recording
+                        .turns
+                        .insert((failed.turn.to_string(), failed.attempt), Err(failed.fault));
                 }
                 Some(Event::HumanNoted(note)) => {
                     unheard.insert(record.seq, note);
                 }
                 Some(Event::RoundStarted(round)) => {
-                    let heard = round.notes.iter().filter_map(|seq| unheard.remove(seq)).collect();
+                    let heard = round
+                        .notes
+                        .iter()
+                        .filter_map(|seq| unheard.remove(seq))
+                        .collect();
                     recording.notes.insert(round.step, heard);
                 }
                 Some(Event::GateOpened(opened)) => {
@@ -70,7 +85,12 @@ impl Recording {
                 }
                 // Journals of before may hold decisions that came after the end.
                 Some(Event::GateDecided(decided)) if !is_over => {
-                    recording.gates.entry(decided.gate.clone()).or_default().decided.get_or_insert(*decided);
+                    recording
+                        .gates
+                        .entry(decided.gate.clone())
+                        .or_default()
+                        .decided
+                        .get_or_insert(*decided);
                 }
                 Some(Event::RunCompleted(completed)) => {
                     recording.runs.insert(completed.run.clone(), completed);
@@ -86,7 +106,10 @@ impl Recording {
         let key = (turn.to_owned(), attempt);
         let ended = self.turns.get(&key)?;
         // A turn copied into a fork has a reply but no call of its own.
-        self.asked.get(&key).cloned().or_else(|| ended.as_ref().ok().map(|completed| completed.model.clone()))
+        self.asked
+            .get(&key)
+            .cloned()
+            .or_else(|| ended.as_ref().ok().map(|completed| completed.model.clone()))
     }
 
     /// Why that attempt was given up before anything was sent, if it was.
@@ -101,8 +124,10 @@ impl Recording {
 
     /// The same if it was stopped after that attempt, before the next one came.
     pub fn stopped_after(&self, turn: &str, attempt: u32) -> Option<&LimitMet> {
-        let next_came = self.asked(turn, attempt + 1).is_some() || self.unsent(turn, attempt + 1).is_some();
-        self.stopped().filter(|_| !next_came && self.to_go_on.contains(&(turn.to_owned(), attempt)))
+        let next_came =
+            self.asked(turn, attempt + 1).is_some() || self.unsent(turn, attempt + 1).is_some();
+        self.stopped()
+            .filter(|_| !next_came && self.to_go_on.contains(&(turn.to_owned(), attempt)))
     }
 
     /// Notes that the round was the first to hear.
@@ -115,9 +140,14 @@ impl Recording {
         self.runs.get(run).map(Arc::as_ref)
     }
 
-    /// How a gate was opened and decided. One that was opened and left undecided says nothing here: nobody waits at it.
+    /// How a gate was opened and decided. One that was opened and left undecided says nothing here:
+    /// nobody waits at it.
     pub fn gate(&self, name: &str) -> Gate {
-        self.gates.get(name).filter(|gate| gate.decided.is_some()).cloned().unwrap_or_default()
+        self.gates
+            .get(name)
+            .filter(|gate| gate.decided.is_some())
+            .cloned()
+            .unwrap_or_default()
     }
 }
 
@@ -127,7 +157,11 @@ pub struct Recorded(pub Arc<Recording>);
 #[async_trait::async_trait]
 impl Model for Recorded {
     async fn ask(&self, request: Request<'_>) -> Result<Answer, Fault> {
-        match self.0.turns.get(&(request.turn.to_owned(), request.attempt)) {
+        match self
+            .0
+            .turns
+            .get(&(request.turn.to_owned(), request.attempt))
+        {
             Some(Ok(completed)) => Ok(Answer {
                 text: completed.text.clone(),
                 model: completed.answered_by.clone(),
@@ -137,7 +171,10 @@ impl Model for Recorded {
             }),
             Some(Err(fault)) => Err(fault.clone()),
             None => {
-                let what = format!("turn `{}` (attempt {}) was never recorded; a replay asks nobody", request.turn, request.attempt);
+                let what = format!(
+                    "turn `{}` (attempt {}) was never recorded; a replay asks nobody",
+                    request.turn, request.attempt
+                );
                 Err(Fault::new(FaultKind::Unrecorded, what))
             }
         }

@@ -13,21 +13,24 @@ use std::{
 };
 
 /// The form a reply must have. Declare with [`reply!`](crate::reply!).
-pub trait Reply: DeserializeOwned + Serialize + JsonSchema + PartialEq + Send + Sync + 'static {
+pub trait Reply:
+    DeserializeOwned + Serialize + JsonSchema + PartialEq + Send + Sync + 'static
+{
     /// The schema's name at providers that want one.
     const NAME: &'static str;
 
     /// The JSON schema, made once.
     fn schema() -> &'static Value;
 
-    /// What of this reply is taken otherwise than it was written, and how to write it. No model is asked again for that; a person is.
+    /// What of this reply is taken otherwise than it was written, and how to write it. No model is
+    /// asked again for that; a person is.
     fn taken_otherwise(&self, _taken: &Self) -> Option<String> {
         None
     }
 }
 
-/// Makes a type a [`Reply`](crate::reply::Reply) of the given name; where its check may take something otherwise than it was written, with what
-/// a person is told then.
+/// Makes a type a [`Reply`](crate::reply::Reply) of the given name; where its check may take
+/// something otherwise than it was written, with what a person is told then.
 #[macro_export]
 macro_rules! reply {
     ($type:ty, $name:literal $(, taken_otherwise = $differs:path)?) => {
@@ -59,19 +62,35 @@ pub struct Schema {
 impl Schema {
     /// The schema of a reply type.
     pub fn of<R: Reply>() -> Self {
-        Self { name: R::NAME, json: R::schema().to_string().into() }
+        Self {
+            name: R::NAME,
+            json: R::schema().to_string().into(),
+        }
     }
 
-    /// The schema of a reply type in which some fields take only the given words; a list takes only such words as its items.
+    /// The schema of a reply type in which some fields take only the given words; a list takes only
+    /// such words as its items.
     pub fn with_choices<R: Reply>(fields: &'static [&'static str], choices: &[&str]) -> Self {
         let key = (R::NAME, fields, choices.join("\n"));
         if let Some(json) = with_choices_cache().get(&key) {
-            return Self { name: R::NAME, json: json.clone() };
+            return Self {
+                name: R::NAME,
+                json: json.clone(),
+            };
         }
         let mut schema = R::schema().clone();
         for field in fields {
-            let Some(property) = schema.get_mut("properties").and_then(|all| all.get_mut(*field)) else { continue };
-            let word = if property.get("items").is_some() { &mut property["items"] } else { property };
+            let Some(property) = schema
+                .get_mut("properties")
+                .and_then(|all| all.get_mut(*field))
+            else {
+                continue;
+            };
+            let word = if property.get("items").is_some() {
+                &mut property["items"]
+            } else {
+                property
+            };
             word["enum"] = choices.iter().copied().map(Value::from).collect();
         }
         let json: Arc<str> = schema.to_string().into();
@@ -80,7 +99,10 @@ impl Schema {
             cache.clear();
         }
         cache.insert(key, json.clone());
-        Self { name: R::NAME, json }
+        Self {
+            name: R::NAME,
+            json,
+        }
     }
 }
 
@@ -100,7 +122,10 @@ pub fn strict_schema<R: JsonSchema>() -> Value {
         settings.inline_subschemas = true;
         settings.meta_schema = None;
     });
-    let mut schema = settings.into_generator().into_root_schema_for::<R>().to_value();
+    let mut schema = settings
+        .into_generator()
+        .into_root_schema_for::<R>()
+        .to_value();
     close(&mut schema);
     schema
 }
@@ -108,8 +133,10 @@ pub fn strict_schema<R: JsonSchema>() -> Value {
 fn close(schema: &mut Value) {
     match schema {
         Value::Object(map) => {
-            if let Some(names) =
-                map.get("properties").and_then(Value::as_object).map(|properties| properties.keys().cloned().collect::<Vec<_>>())
+            if let Some(names) = map
+                .get("properties")
+                .and_then(Value::as_object)
+                .map(|properties| properties.keys().cloned().collect::<Vec<_>>())
             {
                 map.insert("required".to_owned(), names.into());
                 map.insert("additionalProperties".to_owned(), false.into());
@@ -148,9 +175,14 @@ pub enum Reading {
 }
 
 impl Reading {
-    /// Finds the one valid reply in a text that ended so. Behind what was cut at a limit anything may have
-    /// followed.
-    pub fn reply<R: Reply>(self, text: &str, finish: Finish, check: &Check<'_, R>) -> Result<R, Unread> {
+    /// Finds the one valid reply in a text that ended so. Behind what was cut at a limit anything
+    /// may have followed.
+    pub fn reply<R: Reply>(
+        self,
+        text: &str,
+        finish: Finish,
+        check: &Check<'_, R>,
+    ) -> Result<R, Unread> {
         let found = match (self, finish) {
             (Self::Whole, Finish::Length) => Err(Unread::Cut),
             (Self::Whole, Finish::Complete) => read(text, check),
@@ -176,19 +208,29 @@ const DEPTH: usize = 64;
 /// Brackets followed to their end in one text, so that a text full of them costs linear time.
 const CANDIDATES: usize = 48;
 
-/// Finds the one valid reply in a text: bare, fenced, or amid prose. Two different valid replies are an
-/// error, not a choice; no meaning is ever read out of prose; and a text that was cut holds none.
+/// Finds the one valid reply in a text: bare, fenced, or amid prose. Two different valid replies
+/// are an error, not a choice; no meaning is ever read out of prose; and a text that was cut holds
+/// none.
 pub fn extract<R: Reply>(text: &str, check: &Check<'_, R>) -> Result<Extracted<R>, String> {
     read(text, check).map_err(|unread| unread.to_string())
 }
 
-/// Every decision is made from left to right and never taken back, so that the beginning of a text is read
-/// as nothing, or as what the whole text is read as.
+/// Every decision is made from left to right and never taken back, so that the beginning of a text
+/// is read as nothing, or as what the whole text is read as.
 fn read<R: Reply>(text: &str, check: &Check<'_, R>) -> Result<Extracted<R>, Unread> {
     if let Ok(mut reply) = serde_json::from_str::<R>(text.trim()) {
-        return check(&mut reply).map(|()| Extracted { reply, mended: false }).map_err(Unread::Wrong);
+        return check(&mut reply)
+            .map(|()| Extracted {
+                reply,
+                mended: false,
+            })
+            .map_err(Unread::Wrong);
     }
-    let mut search = Search { found: None, complaint: None, check };
+    let mut search = Search {
+        found: None,
+        complaint: None,
+        check,
+    };
     for candidate in candidates(after_thinking(text)?)? {
         search.look_at(&candidate).map_err(Unread::Wrong)?;
     }
@@ -206,20 +248,25 @@ impl<R: Reply> Search<'_, R> {
         let mend = || serde_json::from_str(&repair::mended(candidate.text)?).ok();
         self.take(match serde_json::from_str::<R>(candidate.text) {
             Ok(reply) => Ok((reply, false)),
-            // A complete object with the wrong content is the agent's mistake to correct, not ours to mend.
+            // A complete object with the wrong content is the agent's mistake to correct, not ours
+            // to mend.
             Err(error) if error.is_data() => Err(error.to_string()),
             Err(error) if candidate.depth > DEPTH => Err(format!("nested too deeply ({error})")),
-            Err(error) => mend().ok_or_else(|| error.to_string()).map(|reply| (reply, true)),
+            Err(error) => mend()
+                .ok_or_else(|| error.to_string())
+                .map(|reply| (reply, true)),
         })
     }
 
     /// Takes in what one object of the text is, and whether it was mended.
     fn take(&mut self, parsed: Result<(R, bool), String>) -> Result<(), String> {
-        let checked = parsed.and_then(|(mut reply, mended)| (self.check)(&mut reply).map(|()| Extracted { reply, mended }));
+        let checked = parsed.and_then(|(mut reply, mended)| {
+            (self.check)(&mut reply).map(|()| Extracted { reply, mended })
+        });
         match (checked, &self.found) {
-            (Ok(new), Some(old)) if new.reply != old.reply => {
-                Err("the reply holds two different answers; give exactly one JSON object".to_owned())
-            }
+            (Ok(new), Some(old)) if new.reply != old.reply => Err(
+                "the reply holds two different answers; give exactly one JSON object".to_owned(),
+            ),
             (Ok(_), Some(_)) => Ok(()),
             (Ok(new), None) => {
                 self.found = Some(new);
@@ -242,8 +289,8 @@ impl<R: Reply> Search<'_, R> {
     }
 }
 
-/// What follows a reasoning block, if there is one. Its beginning is often left out; what starts as a reply
-/// has none.
+/// What follows a reasoning block, if there is one. Its beginning is often left out; what starts as
+/// a reply has none.
 fn after_thinking(text: &str) -> Result<&str, Unread> {
     let start = text.trim_start();
     if start.starts_with(['{', '[', '`']) {
@@ -261,12 +308,15 @@ struct Candidate<'a> {
     depth: usize,
 }
 
-/// The outermost `{…}` of a text. One that is not closed, or stands in a list that is not, makes the text a
-/// cut one: what is whole inside or before it may be anything.
+/// The outermost `{…}` of a text. One that is not closed, or stands in a list that is not, makes
+/// the text a cut one: what is whole inside or before it may be anything.
 fn candidates(text: &str) -> Result<Vec<Candidate<'_>>, Unread> {
     let mut found = Vec::new();
     let (mut at, mut followed) = (0, 0);
-    while let Some(offset) = text[at..].find(['{', '[']).filter(|_| followed < CANDIDATES) {
+    while let Some(offset) = text[at..]
+        .find(['{', '['])
+        .filter(|_| followed < CANDIDATES)
+    {
         let start = at + offset;
         let is_list = text.as_bytes()[start] == b'[';
         at = start + 1;
@@ -277,7 +327,10 @@ fn candidates(text: &str) -> Result<Vec<Candidate<'_>>, Unread> {
         let (length, depth) = closed(&text[start..])?;
         if !is_list {
             at = start + length;
-            found.push(Candidate { text: &text[start..at], depth });
+            found.push(Candidate {
+                text: &text[start..at],
+                depth,
+            });
         }
     }
     Ok(found)
@@ -297,7 +350,9 @@ fn closed(text: &str) -> Result<(usize, usize), Unread> {
             }
             b'}' | b']' if !in_string => {
                 if open.pop() != Some(byte) {
-                    return Err(Unread::Wrong("the brackets of its JSON do not match".to_owned()));
+                    return Err(Unread::Wrong(
+                        "the brackets of its JSON do not match".to_owned(),
+                    ));
                 }
                 if open.is_empty() {
                     return Ok((at + 1, deepest));

@@ -1,13 +1,21 @@
-//! Finding texts by the words they share with a question: BM25 over few and small texts. Pure; equal input gives equal order everywhere.
+//! Finding texts by the words they share with a question: BM25 over few and small texts. Pure;
+//! equal input gives equal order everywhere.
 
 use std::collections::{BTreeMap, BTreeSet};
 
-/// The texts that share words with the query, best first; of equals the earlier one first. What shares nothing is not among them.
+/// The texts that share words with the query, best first; of equals the earlier one first. What
+/// shares nothing is not among them.
 pub fn rank<T: AsRef<str>>(query: &str, texts: &[T]) -> Vec<Found> {
     let wanted: BTreeSet<String> = words(query).into_iter().collect();
-    let counted: Vec<Counted> = texts.iter().map(|text| Counted::of(text.as_ref(), &wanted)).collect();
+    let counted: Vec<Counted> = texts
+        .iter()
+        .map(|text| Counted::of(text.as_ref(), &wanted))
+        .collect();
     let all = Collection::of(&counted);
-    let scored = counted.iter().enumerate().map(|(at, text)| Found { at, score: all.score(text) });
+    let scored = counted.iter().enumerate().map(|(at, text)| Found {
+        at,
+        score: all.score(text),
+    });
     let mut found: Vec<Found> = scored.filter(|found| found.score > 0.0).collect();
     // The sort is stable: texts that fit equally well keep their order.
     found.sort_by(|one, other| other.score.total_cmp(&one.score));
@@ -30,8 +38,8 @@ const LENGTH: f64 = 0.75;
 
 /// Words that stand in every text.
 const STOP_WORDS: &[&str] = &[
-    "a", "an", "and", "are", "as", "at", "be", "by", "for", "from", "in", "is", "it", "its", "not", "of", "on", "or", "that", "the",
-    "this", "to", "was", "with",
+    "a", "an", "and", "are", "as", "at", "be", "by", "for", "from", "in", "is", "it", "its", "not",
+    "of", "on", "or", "that", "the", "this", "to", "was", "with",
 ];
 
 /// How often a text holds each of the wanted words, and how many words it has.
@@ -67,7 +75,11 @@ impl<'a> Collection<'a> {
             *holders.entry(word).or_default() += 1;
         }
         let words: usize = texts.iter().map(|text| text.length).sum();
-        Self { holders, texts: float(texts.len()), mean_length: float(words) / float(texts.len().max(1)) }
+        Self {
+            holders,
+            texts: float(texts.len()),
+            mean_length: float(words) / float(texts.len().max(1)),
+        }
     }
 
     /// The sum over the words a text shares with the query, always in the order of the alphabet.
@@ -89,8 +101,9 @@ fn float(count: usize) -> f64 {
     count as f64
 }
 
-/// The words of a text as they are compared: lower case, `parseDate` and `parse_date` in two, a plural as its singular, a word of a script
-/// without spaces by its signs, and nothing that stands in every text.
+/// The words of a text as they are compared: lower case, `parseDate` and `parse_date` in two, a
+/// plural as its singular, a word of a script without spaces by its signs, and nothing that stands
+/// in every text.
 pub fn words(text: &str) -> Vec<String> {
     let mut words = Vec::new();
     let (mut word, mut after_lower) = (String::new(), false);
@@ -107,7 +120,9 @@ pub fn words(text: &str) -> Vec<String> {
         }
     }
     words.push(word);
-    let kept = words.into_iter().filter(|word| !word.is_empty() && !STOP_WORDS.contains(&word.as_str()));
+    let kept = words
+        .into_iter()
+        .filter(|word| !word.is_empty() && !STOP_WORDS.contains(&word.as_str()));
     kept.map(singular).collect()
 }
 
@@ -122,7 +137,9 @@ fn stands_alone(c: char) -> bool {
 }
 
 fn singular(mut word: String) -> String {
-    let is_plural = word.len() > 3 && word.ends_with('s') && !["ss", "us", "is"].iter().any(|end| word.ends_with(end));
+    let is_plural = word.len() > 3
+        && word.ends_with('s')
+        && !["ss", "us", "is"].iter().any(|end| word.ends_with(end));
     if is_plural {
         word.pop();
     }
@@ -139,10 +156,16 @@ mod tests {
         let rows: &[(&str, &[&str])] = &[
             ("", &[]),
             ("The end of the list", &["end", "list"]),
-            ("parseDate parse_dates HTTPServer2Go", &["parse", "date", "parse", "date", "httpserver2", "go"]),
+            (
+                "parseDate parse_dates HTTPServer2Go",
+                &["parse", "date", "parse", "date", "httpserver2", "go"],
+            ),
             ("Zürich—ÄPFEL cafe\u{301}", &["zürich", "äpfel", "cafe"]),
             ("東京 and Tokyo", &["東", "京", "tokyo"]),
-            ("class status this basis dates", &["class", "status", "basis", "date"]),
+            (
+                "class status this basis dates",
+                &["class", "status", "basis", "date"],
+            ),
             ("\u{1b}[31m;;; --", &["31m"]),
         ];
         for (text, expected) in rows {
@@ -159,10 +182,23 @@ mod tests {
             "Sockets may close early",
             "Sort a list of numbers",
         ];
-        let order = |query: &str| rank(query, &texts).iter().map(|found| found.at).collect::<Vec<_>>();
-        assert_eq!(order("parsing a date in several formats"), [1, 2], "two words before one, and only those that share any");
+        let order = |query: &str| {
+            rank(query, &texts)
+                .iter()
+                .map(|found| found.at)
+                .collect::<Vec<_>>()
+        };
+        assert_eq!(
+            order("parsing a date in several formats"),
+            [1, 2],
+            "two words before one, and only those that share any"
+        );
         assert_eq!(order("sort numbers"), [0, 4], "equals keep their order");
-        assert_eq!(order("date"), [2, 1], "what says little else is more about it");
+        assert_eq!(
+            order("date"),
+            [2, 1],
+            "what says little else is more about it"
+        );
         for nothing in ["", "the of and", "zebra", "—"] {
             assert_eq!(order(nothing), [0; 0], "{nothing:?}");
         }
@@ -171,7 +207,12 @@ mod tests {
 
     /// Texts over few words, so that they share some.
     fn text() -> impl Strategy<Value = Vec<&'static str>> {
-        vec(prop::sample::select(vec!["sort", "list", "date", "parse", "empty", "tree", "naïve", "京"]), 0..12)
+        vec(
+            prop::sample::select(vec![
+                "sort", "list", "date", "parse", "empty", "tree", "naïve", "京",
+            ]),
+            0..12,
+        )
     }
 
     proptest! {
@@ -191,7 +232,8 @@ mod tests {
             prop_assert_eq!(found, rank(&query.join(" "), &texts));
         }
 
-        /// One text that holds each wanted word as often as another, and is not longer, is never behind it, whatever else lies about.
+        /// One text that holds each wanted word as often as another, and is not longer, is never
+        /// behind it, whatever else lies about.
         #[test]
         fn no_other_text_turns_a_better_one_into_a_worse_one(
             query in text(), worse in text(), more in text(), others in vec(text(), 0..6), unrelated in vec("[x-z]{3,9}", 0..20),
@@ -210,7 +252,8 @@ mod tests {
             prop_assert!(is_right(&texts), "{:?}", texts);
             texts.push(unrelated.join(" "));
             prop_assert!(is_right(&texts), "with an unrelated text: {:?}", texts);
-            prop_assert_eq!(place(&texts, texts.len() - 1), None, "what shares nothing is not found");
+            prop_assert_eq!(place(&texts, texts.len() - 1), None, "what shares nothing is not \
+                found");
         }
     }
 }

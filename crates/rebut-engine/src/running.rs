@@ -1,4 +1,5 @@
-//! The verb `run`: untrusted code runs once, in the sandbox, and what came of it is on record before anything builds on it.
+//! The verb `run`: untrusted code runs once, in the sandbox, and what came of it is on record
+//! before anything builds on it.
 
 use crate::{
     debate::{Debate, Step},
@@ -46,14 +47,18 @@ impl RunCompleted {
         match (&self.ran, &self.refused) {
             (Some(ran), _) => Ok(ran),
             (None, Some(refused)) => Err(refused.clone()),
-            (None, None) => Err(Refused { reason: "the record does not say what came of it".to_owned(), fix: "run it again".to_owned() }),
+            (None, None) => Err(Refused {
+                reason: "the record does not say what came of it".to_owned(),
+                fix: "run it again".to_owned(),
+            }),
         }
     }
 }
 
 impl Debate {
-    /// Runs a job in the sandbox under a name of its own: `step/name`. What is on record is returned. A refusal is an answer, not an end:
-    /// the format goes on without that evidence, and says so.
+    /// Runs a job in the sandbox under a name of its own: `step/name`. What is on record is
+    /// returned. A refusal is an answer, not an end: the format goes on without that evidence, and
+    /// says so.
     pub async fn run(&self, step: &Step, name: &str, job: &Job) -> Result<Arc<RunCompleted>, Halt> {
         let run: Arc<str> = step.turn(name);
         self.enter_run(&run)?;
@@ -62,7 +67,10 @@ impl Debate {
         let hash = hash_of(job);
         if let Some((asked, completed)) = self.journal.memory().take_run(&run) {
             if asked != hash {
-                return Err(Halt::Broken(format!("run `{run}` was recorded with another job; this run of the debate went another way")));
+                return Err(Halt::Broken(format!(
+                    "run `{run}` was recorded with another job; this run of the debate went \
+                     another way"
+                )));
             }
             if let Some(completed) = completed {
                 return Ok(completed);
@@ -74,30 +82,49 @@ impl Debate {
                 Work::Command(_) => "command",
             };
             self.check_steering()?;
-            let started = RunStarted { run: run.clone(), language: job.language.clone(), work: work.to_owned(), job: hash };
+            let started = RunStarted {
+                run: run.clone(),
+                language: job.language.clone(),
+                work: work.to_owned(),
+                job: hash,
+            };
             let entry = Entry::new(place(), Event::RunStarted(Box::new(started)));
-            self.journal.append(vec![entry], self.journal.commit_before_call().await).await?;
+            self.journal
+                .append(vec![entry], self.journal.commit_before_call().await)
+                .await?;
         }
         let completed = Arc::new(self.scrubbed(run.clone(), self.run_now(&run, job).await?));
-        self.journal.append(vec![Entry::new(place(), Event::RunCompleted(completed.clone()))], Commit::default()).await?;
+        self.journal
+            .append(
+                vec![Entry::new(place(), Event::RunCompleted(completed.clone()))],
+                Commit::default(),
+            )
+            .await?;
         Ok(completed)
     }
 
-    /// The run itself: of the record in a replay, else in the sandbox, until it ends, the debate's time is over or a person ends it.
+    /// The run itself: of the record in a replay, else in the sandbox, until it ends, the debate's
+    /// time is over or a person ends it.
     async fn run_now(&self, run: &str, job: &Job) -> Result<Result<Ran, Refused>, Halt> {
         if let Some(recording) = &self.recording {
-            let recorded =
-                recording.run(run).ok_or_else(|| Halt::Broken(format!("run `{run}` was never recorded; a replay runs nothing")))?;
+            let recorded = recording.run(run).ok_or_else(|| {
+                Halt::Broken(format!(
+                    "run `{run}` was never recorded; a replay runs nothing"
+                ))
+            })?;
             return Ok(recorded.result().cloned());
         }
         self.check_cancelled()?;
-        let left = self.ends_at.map(|ends_at| ends_at.saturating_duration_since(Instant::now()));
+        let left = self
+            .ends_at
+            .map(|ends_at| ends_at.saturating_duration_since(Instant::now()));
         tokio::select! {
             biased;
             result = self.sandbox.run(job) => Ok(result),
             () = self.until_cancelled() => Err(self.cancelled()),
             () = self.clock.sleep(left.unwrap_or_default()), if left.is_some() => {
-                Err(Halt::Stopped(LimitMet { limit: Limit::Time, why: "the debate's time is over".to_owned() }))
+                Err(Halt::Stopped(LimitMet { limit: Limit::Time, why: "the debate's time is \
+                    over".to_owned() }))
             }
         }
     }
@@ -106,14 +133,26 @@ impl Debate {
     fn scrubbed(&self, run: Arc<str>, result: Result<Ran, Refused>) -> RunCompleted {
         let scrub = |text: String| self.scrubber.scrub(text);
         match result {
-            Err(refused) => RunCompleted { run, ran: None, refused: Some(refused) },
+            Err(refused) => RunCompleted {
+                run,
+                ran: None,
+                refused: Some(refused),
+            },
             Ok(mut ran) => {
                 for test in &mut ran.tests {
                     test.output = scrub(std::mem::take(&mut test.output));
                     test.name = scrub(std::mem::take(&mut test.name));
                 }
                 let (stdout, stderr) = (scrub(ran.stdout), scrub(ran.stderr));
-                RunCompleted { run, ran: Some(Ran { stdout, stderr, ..ran }), refused: None }
+                RunCompleted {
+                    run,
+                    ran: Some(Ran {
+                        stdout,
+                        stderr,
+                        ..ran
+                    }),
+                    refused: None,
+                }
             }
         }
     }

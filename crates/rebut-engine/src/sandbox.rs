@@ -1,4 +1,5 @@
-//! The seam to untrusted code: what is to run, and what came of it. Nothing else in the program runs what a model wrote.
+//! The seam to untrusted code: what is to run, and what came of it. Nothing else in the program
+//! runs what a model wrote.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -6,7 +7,8 @@ use serde::{Deserialize, Serialize};
 /// Runs what a model wrote, where it can do no harm.
 #[async_trait::async_trait]
 pub trait Sandbox: Send + Sync + 'static {
-    /// Runs one job to its end, within its limits, and leaves nothing behind. Dropping the future ends it too.
+    /// Runs one job to its end, within its limits, and leaves nothing behind. Dropping the future
+    /// ends it too.
     async fn run(&self, job: &Job) -> Result<Ran, Refused>;
 }
 
@@ -46,7 +48,8 @@ pub enum Work {
 /// A file of tests.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Tests {
-    /// The text of the file. It finds the code as the module `solution` (or as the language has it).
+    /// The text of the file. It finds the code as the module `solution` (or as the language has
+    /// it).
     pub text: String,
     /// How it is written; found out from the text when not said.
     pub style: Option<Style>,
@@ -56,7 +59,8 @@ pub struct Tests {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum Style {
-    /// Statements at the top level: each that judges (an assertion, a call, a block of them) is a test. The code's names are there without an import.
+    /// Statements at the top level: each that judges (an assertion, a call, a block of them) is a
+    /// test. The code's names are there without an import.
     Asserts,
     /// Python's pytest.
     Pytest,
@@ -72,7 +76,8 @@ pub enum Style {
     Program,
     /// Python's examples after `>>>`, each with the output it expects.
     Doctest,
-    /// No file but a command: its words are split at blanks, `{code}` is the file with the code, and its exit code is one test.
+    /// No file but a command: its words are split at blanks, `{code}` is the file with the code,
+    /// and its exit code is one test.
     Command,
 }
 
@@ -103,10 +108,12 @@ pub struct Ran {
     /// One result for each test, in the order of the file; empty unless tests were run.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub tests: Vec<TestRun>,
-    /// Why the results cannot be believed as a whole (none collected, fewer than there are, the runner ended early); never empty words.
+    /// Why the results cannot be believed as a whole (none collected, fewer than there are, the
+    /// runner ended early); never empty words.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub distrust: Option<String>,
-    /// Whether the code under test ran in the process that judged it: then a hostile program could have forged the verdicts.
+    /// Whether the code under test ran in the process that judged it: then a hostile program could
+    /// have forged the verdicts.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub shared_process: bool,
 }
@@ -144,7 +151,11 @@ pub struct TestRun {
 impl TestRun {
     /// A test that said nothing.
     pub fn new(name: impl Into<String>, verdict: TestVerdict) -> Self {
-        Self { name: name.into(), verdict, output: String::new() }
+        Self {
+            name: name.into(),
+            verdict,
+            output: String::new(),
+        }
     }
 }
 
@@ -163,7 +174,8 @@ pub enum TestVerdict {
 }
 
 impl Ran {
-    /// A run of one millisecond that said nothing, held as an ordinary user's runs are: what a sandbox for tests begins with.
+    /// A run of one millisecond that said nothing, held as an ordinary user's runs are: what a
+    /// sandbox for tests begins with.
     pub fn plain(end: End, tests: impl IntoIterator<Item = TestRun>) -> Self {
         Self {
             tier: 1,
@@ -188,7 +200,10 @@ impl Ran {
         if self.distrust.is_some() {
             return 0;
         }
-        self.tests.iter().filter(|test| test.verdict == TestVerdict::Pass).count()
+        self.tests
+            .iter()
+            .filter(|test| test.verdict == TestVerdict::Pass)
+            .count()
     }
 
     /// What has to be said beside its passes; see [`shared_note`].
@@ -203,10 +218,15 @@ impl Ran {
     }
 }
 
-/// What follows a number of passes that the code under test could have forged, since it ran in the process that judged it. Nothing follows
-/// passes that were held apart from the code, and nothing is to be said where no test passed.
+/// What follows a number of passes that the code under test could have forged, since it ran in the
+/// process that judged it. Nothing follows passes that were held apart from the code, and nothing
+/// is to be said where no test passed.
 pub fn shared_note(passed: usize, shared_process: bool) -> &'static str {
-    if shared_process && passed > 0 { " (same process: could be forged)" } else { "" }
+    if shared_process && passed > 0 {
+        " (same process: could be forged)"
+    } else {
+        ""
+    }
 }
 
 /// Why nothing was run. The code never runs anywhere else instead.
@@ -226,7 +246,10 @@ pub struct NoSandbox;
 #[async_trait::async_trait]
 impl Sandbox for NoSandbox {
     async fn run(&self, _: &Job) -> Result<Ran, Refused> {
-        Err(Refused { reason: "this program was built without a sandbox".to_owned(), fix: "give the desk one".to_owned() })
+        Err(Refused {
+            reason: "this program was built without a sandbox".to_owned(),
+            fix: "give the desk one".to_owned(),
+        })
     }
 }
 
@@ -238,20 +261,45 @@ mod tests {
     fn nothing_is_no_pass() {
         use TestVerdict::{Error, Fail, Pass, Timeout};
         let ran = |verdicts: &[TestVerdict], distrust: Option<&str>| {
-            let tests = verdicts.iter().enumerate().map(|(number, verdict)| TestRun::new(number.to_string(), *verdict));
-            Ran { distrust: distrust.map(str::to_owned), ..Ran::plain(End::Exited(0), tests) }
+            let tests = verdicts
+                .iter()
+                .enumerate()
+                .map(|(number, verdict)| TestRun::new(number.to_string(), *verdict));
+            Ran {
+                distrust: distrust.map(str::to_owned),
+                ..Ran::plain(End::Exited(0), tests)
+            }
         };
         let check = |verdicts: &[TestVerdict], distrust, all, rate| {
             let ran = ran(verdicts, distrust);
-            assert_eq!((ran.all_passed(), ran.pass_rate()), (all, rate), "{verdicts:?} {distrust:?}");
+            assert_eq!(
+                (ran.all_passed(), ran.pass_rate()),
+                (all, rate),
+                "{verdicts:?} {distrust:?}"
+            );
         };
         check(&[], None, false, None);
         check(&[Pass], None, true, Some(1.0));
         check(&[Pass, Fail], None, false, Some(0.5));
         check(&[Error, Timeout], None, false, Some(0.0));
-        check(&[Pass, Pass], Some("one of three is missing"), false, Some(0.0));
-        let shared = |verdicts: &[TestVerdict]| Ran { shared_process: true, ..ran(verdicts, None) }.shared_note();
+        check(
+            &[Pass, Pass],
+            Some("one of three is missing"),
+            false,
+            Some(0.0),
+        );
+        let shared = |verdicts: &[TestVerdict]| {
+            Ran {
+                shared_process: true,
+                ..ran(verdicts, None)
+            }
+            .shared_note()
+        };
         assert_eq!(shared(&[Pass, Fail]), " (same process: could be forged)");
-        assert_eq!((shared(&[Fail]), ran(&[Pass], None).shared_note()), ("", ""), "no pass, and a pass that was held apart");
+        assert_eq!(
+            (shared(&[Fail]), ran(&[Pass], None).shared_note()),
+            ("", ""),
+            "no pass, and a pass that was held apart"
+        );
     }
 }

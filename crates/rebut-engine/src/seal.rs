@@ -1,4 +1,5 @@
-//! The local key that closes a journal's end, so that a shortened or wholly re-hashed journal is found out.
+//! The local key that closes a journal's end, so that a shortened or wholly re-hashed journal is
+//! found out.
 
 use crate::{
     DebateId,
@@ -50,7 +51,12 @@ impl Seal {
     /// Closes a journal here.
     pub fn close(&self, debate: DebateId, count: u64, head: Hash) -> Checkpoint {
         let signature = self.key.sign(&statement(debate, count, head));
-        Checkpoint { count, head, key: self.public.clone(), signature: encode_hex(&signature.to_bytes()) }
+        Checkpoint {
+            count,
+            head,
+            key: self.public.clone(),
+            signature: encode_hex(&signature.to_bytes()),
+        }
     }
 }
 
@@ -58,9 +64,16 @@ impl Checkpoint {
     /// Whether the signature is that of `key` over this very statement.
     pub fn is_valid(&self, debate: DebateId) -> bool {
         let parts = decode_hex::<32>(&self.key).zip(decode_hex::<64>(&self.signature));
-        let Some((key, signature)) = parts else { return false };
-        VerifyingKey::from_bytes(&key)
-            .is_ok_and(|key| key.verify_strict(&statement(debate, self.count, self.head), &Signature::from_bytes(&signature)).is_ok())
+        let Some((key, signature)) = parts else {
+            return false;
+        };
+        VerifyingKey::from_bytes(&key).is_ok_and(|key| {
+            key.verify_strict(
+                &statement(debate, self.count, self.head),
+                &Signature::from_bytes(&signature),
+            )
+            .is_ok()
+        })
     }
 }
 

@@ -1,7 +1,8 @@
-//! Keeping known secrets out of everything that is recorded: wherever a key's value appears, it is blanked.
+//! Keeping known secrets out of everything that is recorded: wherever a key's value appears, it is
+//! blanked.
 //!
-//! A text is looked at as it is and as whoever unescapes it would read it (`readings.rs`), so that it does not matter which of its
-//! characters somebody chose to escape.
+//! A text is looked at as it is and as whoever unescapes it would read it (`readings.rs`), so that
+//! it does not matter which of its characters somebody chose to escape.
 
 mod readings;
 
@@ -9,7 +10,8 @@ use memchr::memmem::Finder;
 use readings::{LONGEST_ESCAPE, Reading, is_escape};
 use std::ops::Range;
 
-/// Blanks known secret values, also where they are escaped for JSON or an address, and inside Base64.
+/// Blanks known secret values, also where they are escaped for JSON or an address, and inside
+/// Base64.
 #[derive(Default)]
 pub struct Scrubber {
     needles: Vec<Needle>,
@@ -22,7 +24,8 @@ pub const BLANK: &str = "[secret]";
 pub const SHORTEST: usize = 8;
 
 impl Scrubber {
-    /// A scrubber for these values, and for each line of those that have several. What is shorter than [`SHORTEST`] is left alone.
+    /// A scrubber for these values, and for each line of those that have several. What is shorter
+    /// than [`SHORTEST`] is left alone.
     pub fn new(secrets: impl IntoIterator<Item = String>) -> Self {
         let mut values: Vec<String> = Vec::new();
         for secret in secrets {
@@ -34,7 +37,9 @@ impl Scrubber {
         values.dedup();
         let mut needles: Vec<Needle> = values.iter().flat_map(|value| needles_of(value)).collect();
         needles.sort_unstable_by(|a, b| a.finder.needle().cmp(b.finder.needle()));
-        needles.dedup_by(|a, b| a.finder.needle() == b.finder.needle() && (a.before, a.after) == (b.before, b.after));
+        needles.dedup_by(|a, b| {
+            a.finder.needle() == b.finder.needle() && (a.before, a.after) == (b.before, b.after)
+        });
         Self { needles }
     }
 
@@ -46,7 +51,8 @@ impl Scrubber {
         }
         let (mut clean, mut end) = (String::with_capacity(text.len()), 0);
         for range in found {
-            // What overlaps is one secret to whoever reads it: part of a longer one, or two in a row of Base64.
+            // What overlaps is one secret to whoever reads it: part of a longer one, or two in a
+            // row of Base64.
             if range.start >= end {
                 clean.push_str(&text[end..range.start]);
                 clean.push_str(BLANK);
@@ -57,33 +63,56 @@ impl Scrubber {
         clean
     }
 
-    /// How much of a text that is still being written may be shown: what follows may become a secret.
+    /// How much of a text that is still being written may be shown: what follows may become a
+    /// secret.
     pub fn safe_length(&self, text: &str) -> usize {
         let neighbour = text.len() - usize::from(text.bytes().last().is_some_and(is_digit));
-        let first = self.open_ends(text).flat_map(|(end, open)| [end, open]).chain([neighbour]).min();
+        let first = self
+            .open_ends(text)
+            .flat_map(|(end, open)| [end, open])
+            .chain([neighbour])
+            .min();
         self.outside_of_secrets(text, first)
     }
 
     /// How much of a text that broke off may be kept: all but the beginning of a secret.
     pub fn kept_length(&self, text: &str) -> usize {
-        self.outside_of_secrets(text, self.open_ends(text).filter(|(end, open)| open < end).map(|(_, open)| open).min())
+        self.outside_of_secrets(
+            text,
+            self.open_ends(text)
+                .filter(|(end, open)| open < end)
+                .map(|(_, open)| open)
+                .min(),
+        )
     }
 
-    /// Where the text ends, or would if an escape at its end is not all there, and from where on that may become a secret.
+    /// Where the text ends, or would if an escape at its end is not all there, and from where on
+    /// that may become a secret.
     fn open_ends<'a>(&'a self, text: &'a str) -> impl Iterator<Item = (usize, usize)> + 'a {
         let tail = text.floor_char_boundary(text.len().saturating_sub(LONGEST_ESCAPE));
-        let escapes = text[tail..].bytes().enumerate().filter(|(_, byte)| is_escape(*byte)).map(move |(at, _)| tail + at);
+        let escapes = text[tail..]
+            .bytes()
+            .enumerate()
+            .filter(|(_, byte)| is_escape(*byte))
+            .map(move |(at, _)| tail + at);
         let open_in = |end| {
             let readings = Reading::all(&text[..end]);
-            let open = readings.iter().flat_map(|reading| self.needles.iter().map(|needle| needle.open_in(reading)));
+            let open = readings
+                .iter()
+                .flat_map(|reading| self.needles.iter().map(|needle| needle.open_in(reading)));
             (end, open.min().unwrap_or(end))
         };
         escapes.chain([text.len()]).map(open_in)
     }
 
     fn outside_of_secrets(&self, text: &str, place: Option<usize>) -> usize {
-        let Some(place) = place.filter(|_| !self.needles.is_empty()) else { return text.len() };
-        let around = self.found_in(text).into_iter().find(|range| range.start < place && place < range.end);
+        let Some(place) = place.filter(|_| !self.needles.is_empty()) else {
+            return text.len();
+        };
+        let around = self
+            .found_in(text)
+            .into_iter()
+            .find(|range| range.start < place && place < range.end);
         text.floor_char_boundary(around.map_or(place, |range| range.start))
     }
 
@@ -93,7 +122,11 @@ impl Scrubber {
             return Vec::new();
         }
         let readings = Reading::all(text);
-        let found = readings.iter().flat_map(|reading| self.needles.iter().flat_map(|needle| needle.found_in(reading)));
+        let found = readings.iter().flat_map(|reading| {
+            self.needles
+                .iter()
+                .flat_map(|needle| needle.found_in(reading))
+        });
         let mut found: Vec<Range<usize>> = found.collect();
         found.sort_unstable_by_key(|range| (range.start, range.end));
         found
@@ -117,7 +150,11 @@ struct Needle {
 
 impl Needle {
     fn new(form: &str, before: bool, after: bool) -> Self {
-        Self { finder: Finder::new(form).into_owned(), before, after }
+        Self {
+            finder: Finder::new(form).into_owned(),
+            before,
+            after,
+        }
     }
 
     /// Where it is, in the text that was read.
@@ -125,7 +162,8 @@ impl Needle {
         let (bytes, length) = (reading.bytes(), self.finder.needle().len());
         self.finder.find_iter(bytes).map(move |at| {
             let end = at + length;
-            let after = usize::from(self.after && bytes.get(end).is_some_and(|byte| is_digit(*byte)));
+            let after =
+                usize::from(self.after && bytes.get(end).is_some_and(|byte| is_digit(*byte)));
             reading.at(self.beginning(bytes, at))..reading.at(end + after)
         })
     }
@@ -134,9 +172,17 @@ impl Needle {
     fn open_in(&self, reading: &Reading<'_>) -> usize {
         let (bytes, needle) = (reading.bytes(), self.finder.needle());
         // All of it is still open where the digit that follows holds some of its bits.
-        let longest = if self.after { needle.len() } else { needle.len() - 1 };
-        let begun = (1..=longest.min(bytes.len())).rev().find(|length| bytes.ends_with(&needle[..*length]));
-        reading.at(begun.map_or(bytes.len(), |begun| self.beginning(bytes, bytes.len() - begun)))
+        let longest = if self.after {
+            needle.len()
+        } else {
+            needle.len() - 1
+        };
+        let begun = (1..=longest.min(bytes.len()))
+            .rev()
+            .find(|length| bytes.ends_with(&needle[..*length]));
+        reading.at(begun.map_or(bytes.len(), |begun| {
+            self.beginning(bytes, bytes.len() - begun)
+        }))
     }
 
     /// Where it begins if its own digits begin here.
@@ -155,19 +201,25 @@ fn needles_of(secret: &str) -> Vec<Needle> {
     for offset in 0..3 {
         let (digits, before, after) = base64_inside(secret.as_bytes(), offset);
         let url_alphabet = digits.replace('+', "-").replace('/', "_");
-        needles.extend([url_alphabet, digits].iter().map(|form| Needle::new(form, before, after)));
+        needles.extend(
+            [url_alphabet, digits]
+                .iter()
+                .map(|form| Needle::new(form, before, after)),
+        );
     }
     needles
 }
 
-/// The digits of Base64 that a secret alone decides when so many bytes (0 to 2, after whole groups) stand before it; and whether the
-/// digits before and after them hold some of its bits.
+/// The digits of Base64 that a secret alone decides when so many bytes (0 to 2, after whole groups)
+/// stand before it; and whether the digits before and after them hold some of its bits.
 fn base64_inside(secret: &[u8], offset: usize) -> (String, bool, bool) {
     const DIGITS: &[u8; 64] = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
     let (start, end) = (8 * offset, 8 * (offset + secret.len()));
     let bit = |at: usize| secret[at / 8 - offset] >> (7 - at % 8) & 1;
     let digit = |at: usize| (6 * at..6 * at + 6).fold(0_u8, |value, at| value << 1 | bit(at));
-    let digits = (start.div_ceil(6)..end / 6).map(|at| DIGITS[usize::from(digit(at))] as char).collect();
+    let digits = (start.div_ceil(6)..end / 6)
+        .map(|at| DIGITS[usize::from(digit(at))] as char)
+        .collect();
     (digits, start % 6 != 0, end % 6 != 0)
 }
 
@@ -179,7 +231,15 @@ mod tests {
 
     #[test]
     fn every_form_of_a_secret_is_blanked() {
-        let scrubber = Scrubber::new([KEY, "sk-canary", "short", "-----BEGIN\nMIIabcdefgh\n-----END"].map(str::to_owned));
+        let scrubber = Scrubber::new(
+            [
+                KEY,
+                "sk-canary",
+                "short",
+                "-----BEGIN\nMIIabcdefgh\n-----END",
+            ]
+            .map(str::to_owned),
+        );
         let rows = [
             ("plain sk-canary/\"42+x!", "plain [secret]!"),
             (r#"json "sk-canary/\"42+x""#, r#"json "[secret]""#),
@@ -187,17 +247,44 @@ mod tests {
             (r#"twice "sk-canary/\\\"42+x""#, r#"twice "[secret]""#),
             ("url ?k=sk-canary%2F%2242%2Bx", "url ?k=[secret]"),
             ("url ?k=sk-canary%2f%2242%2bx", "url ?k=[secret]"),
-            ("all of it ?k=%73%6B%2D%63%61%6E%61%72%79%2F%22%34%32%2B%78&x=%41", "all of it ?k=[secret]&x=%41"),
-            ("url twice ?k=sk-canary%252F%252242%252Bx", "url twice ?k=[secret]"),
-            (r#"some "sk-canary\/\u002242\u002Bx\u0021""#, r#"some "[secret]\u0021""#),
-            (r#"all "\u0073\u006b\u002d\u0063\u0061\u006e\u0061\u0072\u0079""#, r#"all "[secret]""#),
-            (r#"twice "\\u0073k-canary\\u002f\\\"42\\u002bx""#, r#"twice "[secret]""#),
-            (r#"json in a url %22sk-canary%2F%5Cu002242%5Cu002bx%22"#, r#"json in a url %22[secret]%22"#),
-            (r#"a url in json "sk-canary\u00252F\u00252242%2Bx""#, r#"a url in json "[secret]""#),
-            (r"no escape \u12 \ud83d \ %zz % é\u00e9\ud83d\ude00 sk-canary", r"no escape \u12 \ud83d \ %zz % é\u00e9\ud83d\ude00 [secret]"),
+            (
+                "all of it ?k=%73%6B%2D%63%61%6E%61%72%79%2F%22%34%32%2B%78&x=%41",
+                "all of it ?k=[secret]&x=%41",
+            ),
+            (
+                "url twice ?k=sk-canary%252F%252242%252Bx",
+                "url twice ?k=[secret]",
+            ),
+            (
+                r#"some "sk-canary\/\u002242\u002Bx\u0021""#,
+                r#"some "[secret]\u0021""#,
+            ),
+            (
+                r#"all "\u0073\u006b\u002d\u0063\u0061\u006e\u0061\u0072\u0079""#,
+                r#"all "[secret]""#,
+            ),
+            (
+                r#"twice "\\u0073k-canary\\u002f\\\"42\\u002bx""#,
+                r#"twice "[secret]""#,
+            ),
+            (
+                r#"json in a url %22sk-canary%2F%5Cu002242%5Cu002bx%22"#,
+                r#"json in a url %22[secret]%22"#,
+            ),
+            (
+                r#"a url in json "sk-canary\u00252F\u00252242%2Bx""#,
+                r#"a url in json "[secret]""#,
+            ),
+            (
+                r"no escape \u12 \ud83d \ %zz % é\u00e9\ud83d\ude00 sk-canary",
+                r"no escape \u12 \ud83d \ %zz % é\u00e9\ud83d\ude00 [secret]",
+            ),
             ("base64 c2stY2FuYXJ5LyI0Mit4", "base64 [secret]"),
             ("the shorter one sk-canary.", "the shorter one [secret]."),
-            ("a line MIIabcdefgh | of several", "a line [secret] | of several"),
+            (
+                "a line MIIabcdefgh | of several",
+                "a line [secret] | of several",
+            ),
             ("short stays", "short stays"),
         ];
         for (given, expected) in rows {
@@ -205,30 +292,48 @@ mod tests {
         }
     }
 
-    /// Wherever the key stands in what was encoded: what is left holds only bits of what stood around it.
+    /// Wherever the key stands in what was encoded: what is left holds only bits of what stood
+    /// around it.
     #[test]
     fn base64_leaves_no_bit_of_a_secret() {
         // With digits of both alphabets where they differ.
         for key in ["sk-0123456?>~?>~", "sk-01234567", "?>~?>~?>~", "12345678"] {
             let scrubber = Scrubber::new([key.to_owned()]);
-            for (before, after) in ["", "a", "ab", "user:", "\u{3fe}>?"].iter().flat_map(|b| ["", "x", "xy", "xyz~"].map(|a| (*b, a))) {
+            for (before, after) in ["", "a", "ab", "user:", "\u{3fe}>?"]
+                .iter()
+                .flat_map(|b| ["", "x", "xy", "xyz~"].map(|a| (*b, a)))
+            {
                 let standard = base64(&format!("{before}{key}{after}"));
                 let url = standard.replace('+', "-").replace('/', "_");
                 let escaped = standard.replace('+', "%2B").replace('/', "%2F");
-                for (form, is_whole) in [(&standard, true), (&url, true), (&standard.replace('/', "\\u002f"), false), (&escaped, false)] {
+                for (form, is_whole) in [
+                    (&standard, true),
+                    (&url, true),
+                    (&standard.replace('/', "\\u002f"), false),
+                    (&escaped, false),
+                ] {
                     let clean = scrubber.scrub(format!("Basic {form}"));
-                    let Some((left, right)) = clean.split_once(BLANK) else { panic!("{key} after {before:?}: {form} is {clean}") };
+                    let Some((left, right)) = clean.split_once(BLANK) else {
+                        panic!("{key} after {before:?}: {form} is {clean}")
+                    };
                     let left = left.strip_prefix("Basic ").expect("what stands before it");
-                    assert!(!is_whole || left.len() <= before.len() * 8 / 6, "{key} after {before:?}: {clean}");
+                    assert!(
+                        !is_whole || left.len() <= before.len() * 8 / 6,
+                        "{key} after {before:?}: {clean}"
+                    );
                     let most = (before.len() + key.len() + after.len()) * 8;
                     let most = most.div_ceil(6) - ((before.len() + key.len()) * 8).div_ceil(6);
-                    assert!(!is_whole || right.trim_end_matches('=').len() <= most, "{key} before {after:?}: {clean}");
+                    assert!(
+                        !is_whole || right.trim_end_matches('=').len() <= most,
+                        "{key} before {after:?}: {clean}"
+                    );
                 }
             }
         }
     }
 
-    /// However a text comes in pieces: what was shown of it, put together, holds no part of a secret, and nothing else is missing.
+    /// However a text comes in pieces: what was shown of it, put together, holds no part of a
+    /// secret, and nothing else is missing.
     #[test]
     fn what_is_shown_of_a_text_in_pieces_is_what_is_shown_of_all() {
         let scrubber = Scrubber::new([KEY.to_owned()]);
@@ -249,11 +354,24 @@ mod tests {
                     shown.push_str(&scrubber.scrub(std::mem::replace(&mut held, rest)));
                 }
                 shown.push_str(&scrubber.scrub(held));
-                assert_eq!(shown, scrubber.scrub(text.to_owned()), "{text} in pieces of {size}");
+                assert_eq!(
+                    shown,
+                    scrubber.scrub(text.to_owned()),
+                    "{text} in pieces of {size}"
+                );
             }
         }
-        assert_eq!(Scrubber::new(["none".to_owned()]).safe_length("no"), 2, "too short to be a secret");
-        for (broken, kept) in [("hello", "hello"), ("hello sk-c", "hello "), (r"hello sk-canary\", "hello "), (r"a\nb\", r"a\nb\")] {
+        assert_eq!(
+            Scrubber::new(["none".to_owned()]).safe_length("no"),
+            2,
+            "too short to be a secret"
+        );
+        for (broken, kept) in [
+            ("hello", "hello"),
+            ("hello sk-c", "hello "),
+            (r"hello sk-canary\", "hello "),
+            (r"a\nb\", r"a\nb\"),
+        ] {
             assert_eq!(&broken[..scrubber.kept_length(broken)], kept);
         }
     }

@@ -1,8 +1,9 @@
 //! Early stop: when asking more voters, or another round, can change nothing. Pure.
 //!
-//! Two rules. **Unassailable**: no completion of the ballots still to come changes who wins, whatever the voters still to be
-//! asked say, and also if they never answer. **Stable**: a round ended where it began. The first is a proof and never
-//! changes the winner of the full count; the second is a judgement, and a format says when it trusts it.
+//! Two rules. **Unassailable**: no completion of the ballots still to come changes who wins,
+//! whatever the voters still to be asked say, and also if they never answer. **Stable**: a round
+//! ended where it began. The first is a proof and never changes the winner of the full count; the
+//! second is a judgement, and a format says when it trusts it.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -10,12 +11,19 @@ use std::collections::BTreeMap;
 
 /// The candidate (its place in `votes`) that can no longer be caught or tied, if there is one.
 ///
-/// `votes` holds what each candidate has so far, `remaining` the weight of each voter still to come: 1 each where every
-/// voter has one vote, else exact units. A voter gives its whole weight to one candidate, also to one nobody has named
-/// yet, or to nobody. The rule is exact: when it says `None` and ballots are left, some completion ends otherwise.
+/// `votes` holds what each candidate has so far, `remaining` the weight of each voter still to
+/// come: 1 each where every voter has one vote, else exact units. A voter gives its whole weight to
+/// one candidate, also to one nobody has named yet, or to nobody. The rule is exact: when it says
+/// `None` and ballots are left, some completion ends otherwise.
 pub fn unassailable(votes: &[u64], remaining: &[u64]) -> Option<usize> {
     let (leader, most) = votes.iter().enumerate().max_by_key(|(_, votes)| **votes)?;
-    let second = votes.iter().enumerate().filter(|(at, _)| *at != leader).map(|(_, votes)| *votes).max().unwrap_or(0);
+    let second = votes
+        .iter()
+        .enumerate()
+        .filter(|(at, _)| *at != leader)
+        .map(|(_, votes)| *votes)
+        .max()
+        .unwrap_or(0);
     (u128::from(*most) > u128::from(second) + sum(remaining)).then_some(leader)
 }
 
@@ -30,9 +38,15 @@ pub enum Settled {
 
 /// Whether it is settled who, if anybody, leads alone *and* reaches a share of the ballots.
 ///
-/// `reaches(votes, ballots)` is the bar; more votes of the same ballots, or fewer ballots, must never make it harder.
-/// `spent` is the weight of ballots in the count that stand for nobody. A voter still to come that never answers is no ballot.
-pub fn settled(votes: &[u64], spent: u64, remaining: &[u64], reaches: impl Fn(u128, u128) -> bool) -> Option<Settled> {
+/// `reaches(votes, ballots)` is the bar; more votes of the same ballots, or fewer ballots, must
+/// never make it harder. `spent` is the weight of ballots in the count that stand for nobody. A
+/// voter still to come that never answers is no ballot.
+pub fn settled(
+    votes: &[u64],
+    spent: u64,
+    remaining: &[u64],
+    reaches: impl Fn(u128, u128) -> bool,
+) -> Option<Settled> {
     let (left, cast) = (sum(remaining), sum(votes) + u128::from(spent));
     // The worst end for a leader: everybody left speaks, and for another.
     if let Some(leader) = unassailable(votes, remaining)
@@ -46,13 +60,14 @@ pub fn settled(votes: &[u64], spent: u64, remaining: &[u64], reaches: impl Fn(u1
     (tied || !reaches(most + left, cast + left)).then_some(Settled::NotReached)
 }
 
-/// Whether a round changed nothing: the same voters, each where it was. Somebody missing, or back, is a change, and
-/// without voters nothing is stable.
+/// Whether a round changed nothing: the same voters, each where it was. Somebody missing, or back,
+/// is a change, and without voters nothing is stable.
 pub fn stable<V: Ord, P: PartialEq>(before: &BTreeMap<V, P>, after: &BTreeMap<V, P>) -> bool {
     !after.is_empty() && before == after
 }
 
-/// The weaker rule: the same winner twice, with positions free to move beneath it. A tie has no winner.
+/// The weaker rule: the same winner twice, with positions free to move beneath it. A tie has no
+/// winner.
 pub fn same_winner<P: PartialEq>(before: Option<P>, after: Option<P>) -> bool {
     after.is_some() && before == after
 }
@@ -69,7 +84,13 @@ pub struct Saved {
 
 impl std::fmt::Display for Saved {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        write!(f, "{}; saved {} call{}", self.why, self.calls, if self.calls == 1 { "" } else { "s" })
+        write!(
+            f,
+            "{}; saved {} call{}",
+            self.why,
+            self.calls,
+            if self.calls == 1 { "" } else { "s" }
+        )
     }
 }
 
@@ -87,7 +108,8 @@ mod tests {
 
     const CANDIDATES: usize = 3;
 
-    /// Two thirds, more than half, a quarter: at the last two may reach it, and leading alone decides.
+    /// Two thirds, more than half, a quarter: at the last two may reach it, and leading alone
+    /// decides.
     const BARS: [fn(u128, u128) -> bool; 3] = [
         |votes, ballots| votes > 0 && 3 * votes >= 2 * ballots,
         |votes, ballots| 2 * votes > ballots,
@@ -113,7 +135,11 @@ mod tests {
             (&[u64::MAX, u64::MAX - 1], &[u64::MAX, u64::MAX], None),
         ];
         for (votes, remaining, expected) in rows {
-            assert_eq!(unassailable(votes, remaining), expected, "{votes:?} with {remaining:?} to come");
+            assert_eq!(
+                unassailable(votes, remaining),
+                expected,
+                "{votes:?} with {remaining:?} to come"
+            );
         }
     }
 
@@ -134,22 +160,44 @@ mod tests {
             (&[], 0, 0, Some(NotReached)),
         ];
         for (votes, spent, left, expected) in rows {
-            assert_eq!(settled(votes, spent, &vec![1; left], two_thirds), expected, "{votes:?} + {spent} with {left} to come");
+            assert_eq!(
+                settled(votes, spent, &vec![1; left], two_thirds),
+                expected,
+                "{votes:?} + {spent} with {left} to come"
+            );
         }
     }
 
     #[test]
     fn rounds_that_changed_nothing() {
-        let at = |positions: &[(&'static str, &'static str)]| positions.iter().copied().collect::<BTreeMap<_, _>>();
+        let at = |positions: &[(&'static str, &'static str)]| {
+            positions.iter().copied().collect::<BTreeMap<_, _>>()
+        };
         let both = at(&[("x", "A"), ("y", "B")]);
         assert!(stable(&both, &both));
-        for moved in [&at(&[("x", "A"), ("y", "A")]), &at(&[("x", "A")]), &at(&[("x", "A"), ("y", "B"), ("z", "B")]), &at(&[])] {
+        for moved in [
+            &at(&[("x", "A"), ("y", "A")]),
+            &at(&[("x", "A")]),
+            &at(&[("x", "A"), ("y", "B"), ("z", "B")]),
+            &at(&[]),
+        ] {
             assert!(!stable(&both, moved) && !stable(moved, &both), "{moved:?}");
         }
         assert!(!stable(&at(&[]), &at(&[])), "nobody there is no agreement");
         assert!(same_winner(Some("A"), Some("A")));
-        assert!(!same_winner(Some("A"), Some("B")) && !same_winner(None, Some("A")) && !same_winner::<&str>(None, None));
-        assert_eq!(Saved { calls: 1, why: "B cannot be caught".to_owned() }.to_string(), "B cannot be caught; saved 1 call");
+        assert!(
+            !same_winner(Some("A"), Some("B"))
+                && !same_winner(None, Some("A"))
+                && !same_winner::<&str>(None, None)
+        );
+        assert_eq!(
+            Saved {
+                calls: 1,
+                why: "B cannot be caught".to_owned()
+            }
+            .to_string(),
+            "B cannot be caught; saved 1 call"
+        );
     }
 
     fn count(voters: &[Voter]) -> Vec<u64> {
@@ -165,7 +213,11 @@ mod tests {
     /// The count's own words, without any thought of stopping.
     fn winner(votes: &[u64]) -> Option<usize> {
         let most = votes.iter().max().filter(|most| **most > 0)?;
-        let mut leaders = votes.iter().enumerate().filter(|(_, votes)| *votes == most).map(|(at, _)| at);
+        let mut leaders = votes
+            .iter()
+            .enumerate()
+            .filter(|(_, votes)| *votes == most)
+            .map(|(at, _)| at);
         leaders.next().filter(|_| leaders.next().is_none())
     }
 
@@ -176,15 +228,25 @@ mod tests {
 
     /// Every way the voters still to come can speak or stay silent.
     fn completions(cast: &[Voter], remaining: &[u64]) -> Vec<Vec<u64>> {
-        let Some((next, rest)) = remaining.split_first() else { return vec![count(cast)] };
+        let Some((next, rest)) = remaining.split_first() else {
+            return vec![count(cast)];
+        };
         let choices = (0..CANDIDATES).map(Some).chain([None]);
-        choices.flat_map(|choice| completions(&[cast, &[(*next, choice)]].concat(), rest)).collect()
+        choices
+            .flat_map(|choice| completions(&[cast, &[(*next, choice)]].concat(), rest))
+            .collect()
     }
 
     fn electorates() -> impl Strategy<Value = Vec<Voter>> {
         // Few and often equal weights, so that ties happen.
         let weight = prop_oneof![3 => Just(1u64), 1 => 0u64..4, 1 => 1u64..100];
-        proptest::collection::vec((weight, prop_oneof![4 => (0..CANDIDATES).prop_map(Some), 1 => Just(None)]), 0..7)
+        proptest::collection::vec(
+            (
+                weight,
+                prop_oneof![4 => (0..CANDIDATES).prop_map(Some), 1 => Just(None)],
+            ),
+            0..7,
+        )
     }
 
     proptest! {
@@ -198,7 +260,8 @@ mod tests {
                 let remaining: Vec<u64> = to_come.iter().map(|(weight, _)| *weight).collect();
                 let ends: Vec<Option<usize>> = completions(cast, &remaining).iter().map(|votes| winner(votes)).collect();
                 let same = ends[0].filter(|first| ends.iter().all(|end| *end == Some(*first)));
-                prop_assert_eq!(unassailable(&count(cast), &remaining), same, "after {} of {:?}", asked, &voters);
+                prop_assert_eq!(unassailable(&count(cast), &remaining), same, "after {} of \
+                    {:?}", asked, &voters);
                 if let Some(stopped) = unassailable(&count(cast), &remaining) {
                     prop_assert_eq!(winner(&count(&voters)), Some(stopped));
                 }
@@ -214,13 +277,15 @@ mod tests {
                     let remaining: Vec<u64> = to_come.iter().map(|(weight, _)| *weight).collect();
                     let ends: Vec<Settled> = completions(cast, &remaining).iter().map(|votes| reached(votes, bar)).collect();
                     let same = Some(ends[0]).filter(|first| ends.iter().all(|end| end == first));
-                    prop_assert_eq!(settled(&count(cast), 0, &remaining, bar), same, "bar {} after {} of {:?}", number, asked, &voters);
+                    prop_assert_eq!(settled(&count(cast), 0, &remaining, bar), same, "bar {} after \
+                        {} of {:?}", number, asked, &voters);
                 }
             }
         }
     }
 
-    /// The rule is worth having: over all ways nine voters can choose between two, it stops early in most.
+    /// The rule is worth having: over all ways nine voters can choose between two, it stops early
+    /// in most.
     #[test]
     fn it_stops_early_often() {
         let (mut stopped, mut saved, all) = (0, 0, 1u32 << 9);
@@ -233,7 +298,8 @@ mod tests {
             stopped += u32::from(asked.is_some());
             saved += asked.map_or(0, |asked| 9 - asked);
         }
-        // Whoever has five first stops it: C(n-1, 4) ways at each n, twice, times the ways of the rest. Only 4 to 4 needs all nine.
+        // Whoever has five first stops it: C(n-1, 4) ways at each n, twice, times the ways of the
+        // rest. Only 4 to 4 needs all nine.
         let by_hand = 4 * (2 * 16) + 3 * (2 * 5 * 8) + 2 * (2 * 15 * 4) + 2 * 35 * 2;
         assert_eq!((all - stopped, saved), (2 * 70, by_hand));
     }

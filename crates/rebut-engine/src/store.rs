@@ -19,8 +19,14 @@ pub trait Store: Send + Sync + 'static {
     /// Appends to a debate's journal, all or nothing. Returns once it is as durable as asked.
     async fn append(&self, append: Append) -> Result<(), StoreError>;
 
-    /// The first records after number `after`, at most so many, in order; empty when there are none.
-    async fn page(&self, debate: DebateId, after: u64, most: usize) -> Result<Vec<Record>, StoreError>;
+    /// The first records after number `after`, at most so many, in order; empty when there are
+    /// none.
+    async fn page(
+        &self,
+        debate: DebateId,
+        after: u64,
+        most: usize,
+    ) -> Result<Vec<Record>, StoreError>;
 
     /// Some records of a debate and where its journal ends, both of the same moment.
     async fn pick(&self, debate: DebateId, pick: &Pick) -> Result<Picked, StoreError>;
@@ -39,25 +45,27 @@ pub trait Store: Send + Sync + 'static {
     /// What a debate's events left in the tables besides the journal.
     async fn tables(&self, debate: DebateId) -> Result<Tables, StoreError>;
 
-    /// Puts a tombstone in the place of one record, and of what it left in tables, together with the append that reports it.
+    /// Puts a tombstone in the place of one record, and of what it left in tables, together with
+    /// the append that reports it.
     async fn redact(&self, tombstone: Record, append: Append) -> Result<(), StoreError>;
 
-    /// Removes a debate and all that was derived from it. Nothing is kept but that there was one of that id.
+    /// Removes a debate and all that was derived from it. Nothing is kept but that there was one of
+    /// that id.
     async fn remove(&self, debate: DebateId) -> Result<(), StoreError>;
 
     /// Whether a debate of that id was removed, and none has come in its place.
     async fn is_removed(&self, debate: DebateId) -> Result<bool, StoreError>;
 
-    /// The living process that runs a debate, in words; `None` when nobody does. One that is recorded as running and has none was
-    /// interrupted.
+    /// The living process that runs a debate, in words; `None` when nobody does. One that is
+    /// recorded as running and has none was interrupted.
     async fn runner(&self, debate: DebateId) -> Result<Option<String>, StoreError>;
 
-    /// Debates that are recorded as running and that this process has claimed, whether or not it runs them,
-    /// the oldest first.
+    /// Debates that are recorded as running and that this process has claimed, whether or not it
+    /// runs them, the oldest first.
     async fn held_here(&self) -> Result<Vec<DebateId>, StoreError>;
 
-    /// Gives up a debate that this process has claimed or that nobody runs, and keeps the reason until
-    /// somebody takes it; [`StoreError::Held`] if another living process runs it.
+    /// Gives up a debate that this process has claimed or that nobody runs, and keeps the reason
+    /// until somebody takes it; [`StoreError::Held`] if another living process runs it.
     async fn give_up(&self, debate: DebateId, why: &str) -> Result<(), StoreError>;
 
     /// Of these debates, those that were given up and that nobody took since, each with the reason.
@@ -71,14 +79,15 @@ pub trait Store: Send + Sync + 'static {
         false
     }
 
-    /// Fails while nothing can be written, although reading works: the disk is full, or the file was
-    /// replaced. Finds out by itself, without waiting for somebody who has something to write.
+    /// Fails while nothing can be written, although reading works: the disk is full, or the file
+    /// was replaced. Finds out by itself, without waiting for somebody who has something to write.
     async fn check_writable(&self) -> Result<(), StoreError> {
         Ok(())
     }
 
-    /// The time by the clock that all processes of this store share, as well as it is known without asking.
-    /// `None` where there is no such clock: then the clock of the process that decides counts.
+    /// The time by the clock that all processes of this store share, as well as it is known without
+    /// asking. `None` where there is no such clock: then the clock of the process that decides
+    /// counts.
     fn now(&self) -> Option<Timestamp> {
         None
     }
@@ -88,9 +97,13 @@ pub trait Store: Send + Sync + 'static {
         Ok(None)
     }
 
-    /// Debates that are recorded as running and that no living process runs, the oldest first: they were interrupted.
+    /// Debates that are recorded as running and that no living process runs, the oldest first: they
+    /// were interrupted.
     async fn abandoned(&self, most: usize) -> Result<Vec<DebateId>, StoreError> {
-        let running = Filter { status: Some(Status::Running), ..Filter::default() };
+        let running = Filter {
+            status: Some(Status::Running),
+            ..Filter::default()
+        };
         let mut abandoned = Vec::new();
         for session in self.sessions(&running).await?.into_iter().rev() {
             if abandoned.len() >= most {
@@ -122,14 +135,18 @@ pub struct Pick {
     pub kinds: Option<Vec<String>>,
     /// At most so many.
     pub most: Option<usize>,
-    /// Where there are more, the last ones rather than the first; they come in their order all the same.
+    /// Where there are more, the last ones rather than the first; they come in their order all the
+    /// same.
     pub from_end: bool,
 }
 
 impl Pick {
     /// All records of some kinds.
     pub fn of(kinds: &[&str]) -> Self {
-        Self { kinds: Some(kinds.iter().map(|kind| (*kind).to_owned()).collect()), ..Self::default() }
+        Self {
+            kinds: Some(kinds.iter().map(|kind| (*kind).to_owned()).collect()),
+            ..Self::default()
+        }
     }
 
     /// At most so many as a number; without a bound the largest.
@@ -170,8 +187,8 @@ pub struct Append {
     pub prev: Hash,
     /// The new records, numbered `after + 1 …`.
     pub records: Vec<Record>,
-    /// Signed ends of the journal: the one here, if it is closed here; all of a journal that is brought here
-    /// from elsewhere.
+    /// Signed ends of the journal: the one here, if it is closed here; all of a journal that is
+    /// brought here from elsewhere.
     pub checkpoints: Vec<Checkpoint>,
     /// The session row, if it changed.
     pub session: Option<Box<Session>>,
@@ -183,7 +200,8 @@ pub struct Append {
     pub durability: Durability,
     /// Whether the appender takes or gives up the debate.
     pub claim: Claim,
-    /// Whether it happens now, so that who asked for word of it gets it; not where a journal is brought here from elsewhere.
+    /// Whether it happens now, so that who asked for word of it gets it; not where a journal is
+    /// brought here from elsewhere.
     pub is_news: bool,
 }
 
@@ -210,10 +228,15 @@ impl Append {
         let (debate, mut prev) = (self.debate, self.prev);
         for (record, expected) in self.records.iter().zip(self.after + 1..) {
             if record.seq != expected || record.debate != debate {
-                return Some(format!("record {} of {} was sent as number {expected} of {debate}", record.seq, record.debate));
+                return Some(format!(
+                    "record {} of {} was sent as number {expected} of {debate}",
+                    record.seq, record.debate
+                ));
             }
             if record.prev != prev {
-                return Some(format!("record {expected} of {debate} does not follow the one before it"));
+                return Some(format!(
+                    "record {expected} of {debate} does not follow the one before it"
+                ));
             }
             prev = record.hash;
         }
@@ -222,7 +245,9 @@ impl Append {
 
     /// The records that somebody may want word of.
     pub fn told(&self) -> impl Iterator<Item = &Record> {
-        self.records.iter().filter(|record| self.is_news && is_told(&record.kind))
+        self.records
+            .iter()
+            .filter(|record| self.is_news && is_told(&record.kind))
     }
 }
 
@@ -235,12 +260,14 @@ pub enum Durability {
     Power,
 }
 
-/// Who runs a debate. A claim dies with its process, or when its holder is not heard of for too long.
+/// Who runs a debate. A claim dies with its process, or when its holder is not heard of for too
+/// long.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Claim {
     /// No change: anybody may append so.
     Keep,
-    /// No change, by whoever runs the debate; [`StoreError::Lost`] if this process does not any more.
+    /// No change, by whoever runs the debate; [`StoreError::Lost`] if this process does not any
+    /// more.
     Hold,
     /// This process runs the debate from now on; [`StoreError::Held`] if another living one does.
     Take,
@@ -279,12 +306,26 @@ pub struct Listed {
 impl Filter {
     /// Whether a session is among those that are meant, wherever it stands in the list.
     pub fn fits(&self, session: &Session) -> bool {
-        let is_after = |last: &Listed| (&session.created_at, session.id) < (&last.created_at, last.id);
-        self.prefix.as_ref().is_none_or(|prefix| session.id.to_string().starts_with(prefix))
+        let is_after =
+            |last: &Listed| (&session.created_at, session.id) < (&last.created_at, last.id);
+        self.prefix
+            .as_ref()
+            .is_none_or(|prefix| session.id.to_string().starts_with(prefix))
             && self.status.is_none_or(|status| session.status == status)
-            && self.format.as_ref().is_none_or(|format| session.format == *format)
-            && self.by.as_ref().is_none_or(|by| session.initiated_by == *by)
-            && self.topic.as_ref().is_none_or(|text| session.topic.to_ascii_lowercase().contains(&text.to_ascii_lowercase()))
+            && self
+                .format
+                .as_ref()
+                .is_none_or(|format| session.format == *format)
+            && self
+                .by
+                .as_ref()
+                .is_none_or(|by| session.initiated_by == *by)
+            && self.topic.as_ref().is_none_or(|text| {
+                session
+                    .topic
+                    .to_ascii_lowercase()
+                    .contains(&text.to_ascii_lowercase())
+            })
             && self.after.as_ref().is_none_or(is_after)
     }
 }
@@ -319,7 +360,15 @@ impl Status {
 
     /// The status behind the word in the database.
     pub fn parse(word: &str) -> Option<Self> {
-        [Self::Running, Self::Paused, Self::Completed, Self::Failed, Self::Cancelled].into_iter().find(|status| status.as_str() == word)
+        [
+            Self::Running,
+            Self::Paused,
+            Self::Completed,
+            Self::Failed,
+            Self::Cancelled,
+        ]
+        .into_iter()
+        .find(|status| status.as_str() == word)
     }
 
     /// Whether `resume` has something to do.
@@ -363,7 +412,8 @@ pub struct Session {
     pub rehearsal: bool,
 }
 
-/// One row of `debate_turns`. It shares the reply with the event; what only a table needs is made when the table is written.
+/// One row of `debate_turns`. It shares the reply with the event; what only a table needs is made
+/// when the table is written.
 #[derive(Clone, Debug, PartialEq)]
 pub struct TurnRow {
     /// The record that holds the turn.
@@ -386,12 +436,17 @@ impl TurnRow {
     /// The provider part of the model's name.
     pub fn provider(&self) -> &str {
         let model = &self.completed.model;
-        model.split_once(':').map_or(model, |(provider, _)| provider)
+        model
+            .split_once(':')
+            .map_or(model, |(provider, _)| provider)
     }
 
     /// The model that answered.
     pub fn model(&self) -> &str {
-        self.completed.answered_by.as_deref().unwrap_or(&self.completed.model)
+        self.completed
+            .answered_by
+            .as_deref()
+            .unwrap_or(&self.completed.model)
     }
 
     /// The agent's confidence, where its reply is plain JSON that states one.
@@ -400,7 +455,10 @@ impl TurnRow {
         struct Stated {
             confidence: f64,
         }
-        serde_json::from_str::<Stated>(&self.completed.text).ok().map(|stated| stated.confidence).filter(|value| value.is_finite())
+        serde_json::from_str::<Stated>(&self.completed.text)
+            .ok()
+            .map(|stated| stated.confidence)
+            .filter(|value| value.is_finite())
     }
 
     /// Usage and attempt, as JSON.
@@ -411,8 +469,17 @@ impl TurnRow {
             usage: &'a Option<Usage>,
             finish: Finish,
         }
-        let TurnCompleted { attempt, usage, finish, .. } = &*self.completed;
-        let metadata = Metadata { attempt: *attempt, usage, finish: *finish };
+        let TurnCompleted {
+            attempt,
+            usage,
+            finish,
+            ..
+        } = &*self.completed;
+        let metadata = Metadata {
+            attempt: *attempt,
+            usage,
+            finish: *finish,
+        };
         serde_json::to_string(&metadata).expect("numbers and words are always JSON")
     }
 }
@@ -451,7 +518,9 @@ pub enum StoreError {
     #[error("no debate {0}")]
     NotFound(String),
     /// The database was written by a newer program.
-    #[error("the database has schema {found}, this program knows up to {known}; use the newer rebut")]
+    #[error(
+        "the database has schema {found}, this program knows up to {known}; use the newer rebut"
+    )]
     Newer {
         /// The database's.
         found: i64,
@@ -461,7 +530,8 @@ pub enum StoreError {
     /// What is in the place of the database is none.
     #[error("{0} is not a database of rebut, or it is damaged beyond reading")]
     Foreign(String),
-    /// There is no place for the database: its directory cannot be made, or the file in it not be opened.
+    /// There is no place for the database: its directory cannot be made, or the file in it not be
+    /// opened.
     #[error("debates cannot be kept in {path}: {why}")]
     NoPlace {
         /// The database's file.
@@ -479,18 +549,20 @@ pub enum StoreError {
         /// What is wrong with the row.
         why: String,
     },
-    /// The database cannot be reached now. Whether what was asked for happened is not known; asking again is right.
+    /// The database cannot be reached now. Whether what was asked for happened is not known; asking
+    /// again is right.
     #[error("the database cannot be reached: {0}")]
     Unavailable(String),
-    /// The database cannot be written now: its disk is full, was mounted for reading only, or failed.
-    /// Nothing of what was asked for happened.
+    /// The database cannot be written now: its disk is full, was mounted for reading only, or
+    /// failed. Nothing of what was asked for happened.
     #[error("the database cannot be written: {0}")]
     Unwritable(String),
-    /// The database's file was deleted or replaced while this process used it. What was asked for is not in
-    /// the file that is there now.
+    /// The database's file was deleted or replaced while this process used it. What was asked for
+    /// is not in the file that is there now.
     #[error("{0} was deleted or replaced while it was in use; nothing more is written to it")]
     Replaced(String),
-    /// Another program holds the database, and for longer than it was waited for. Nothing of what was asked for happened.
+    /// Another program holds the database, and for longer than it was waited for. Nothing of what
+    /// was asked for happened.
     #[error("another program holds the database: {0}")]
     Busy(String),
     /// The disk or the database failed.
@@ -501,6 +573,9 @@ pub enum StoreError {
 impl StoreError {
     /// Whether the same may work later, without anybody changing the request or this process.
     pub fn is_passing(&self) -> bool {
-        matches!(self, Self::Unavailable(_) | Self::Unwritable(_) | Self::Busy(_))
+        matches!(
+            self,
+            Self::Unavailable(_) | Self::Unwritable(_) | Self::Busy(_)
+        )
     }
 }

@@ -23,8 +23,15 @@ pub struct Switch {
 /// Every switch of a debate, one for each agent and pair of models, in order of turns.
 pub fn switches(view: &View) -> Vec<Switch> {
     let mut found: Vec<Switch> = Vec::new();
-    for turn in view.turns.iter().filter(|turn| turn.state == TurnState::Done && is_switch(&turn.asked, &turn.model)) {
-        let is_this = |known: &&mut Switch| (&*known.agent, &*known.asked, &known.answered) == (&*turn.agent, &*turn.asked, &turn.model);
+    for turn in view
+        .turns
+        .iter()
+        .filter(|turn| turn.state == TurnState::Done && is_switch(&turn.asked, &turn.model))
+    {
+        let is_this = |known: &&mut Switch| {
+            (&*known.agent, &*known.asked, &known.answered)
+                == (&*turn.agent, &*turn.asked, &turn.model)
+        };
         match found.iter_mut().find(is_this) {
             Some(known) => known.turns.push(turn.turn.clone()),
             None => found.push(Switch {
@@ -38,7 +45,8 @@ pub fn switches(view: &View) -> Vec<Switch> {
     found
 }
 
-/// Whether whoever answered is another model than `provider:model` that was asked: not merely a version of it, nor the same under a longer or shorter name.
+/// Whether whoever answered is another model than `provider:model` that was asked: not merely a
+/// version of it, nor the same under a longer or shorter name.
 pub fn is_switch(asked: &str, answered: &str) -> bool {
     if asked == answered || !is_model(asked) {
         return false;
@@ -46,13 +54,20 @@ pub fn is_switch(asked: &str, answered: &str) -> bool {
     let (asked, answered) = (asked.to_lowercase(), answered.to_lowercase());
     let (provider, wanted) = asked.split_once(':').unwrap_or(("", &asked));
     if provider == "cli" {
-        // A program that was told no model chooses one; one that was told knows short names, such as `opus`.
-        return wanted.split_once('/').is_some_and(|(_, wanted)| !answered.contains(wanted));
+        // A program that was told no model chooses one; one that was told knows short names, such
+        // as `opus`.
+        return wanted
+            .split_once('/')
+            .is_some_and(|(_, wanted)| !answered.contains(wanted));
     }
     let (wanted, given) = (own_name(wanted), own_name(&answered));
     // Such a name asks for whatever is right, or newest.
     let is_open = |name: &str| name == "auto" || name == "latest";
-    if is_open(wanted) || wanted.strip_suffix("latest").is_some_and(|stem| given.starts_with(stem.trim_end_matches(SEPARATORS))) {
+    if is_open(wanted)
+        || wanted
+            .strip_suffix("latest")
+            .is_some_and(|stem| given.starts_with(stem.trim_end_matches(SEPARATORS)))
+    {
         return false;
     }
     !(is_version_of(wanted, given) || is_version_of(given, wanted))
@@ -65,12 +80,26 @@ fn own_name(name: &str) -> &str {
     name.rsplit('/').next().unwrap_or(name)
 }
 
-/// Whether a name is another one, or that with a version behind it: a date, a number of three digits or more, words for how new or how paid it is.
+/// Whether a name is another one, or that with a version behind it: a date, a number of three
+/// digits or more, words for how new or how paid it is.
 fn is_version_of(name: &str, longer: &str) -> bool {
-    const WORDS: [&str; 7] = ["latest", "preview", "exp", "experimental", "beta", "free", "online"];
-    let Some(rest) = longer.strip_prefix(name) else { return false };
-    let Some(rest) = rest.strip_prefix(SEPARATORS) else { return rest.is_empty() };
-    // Short numbers are another generation (`gpt-5.1`), unless they go on with what is known to be a version (`2025-08-07`, `preview-05-20`).
+    const WORDS: [&str; 7] = [
+        "latest",
+        "preview",
+        "exp",
+        "experimental",
+        "beta",
+        "free",
+        "online",
+    ];
+    let Some(rest) = longer.strip_prefix(name) else {
+        return false;
+    };
+    let Some(rest) = rest.strip_prefix(SEPARATORS) else {
+        return rest.is_empty();
+    };
+    // Short numbers are another generation (`gpt-5.1`), unless they go on with what is known to be
+    // a version (`2025-08-07`, `preview-05-20`).
     let mut is_known = false;
     rest.split(SEPARATORS).all(|part| {
         let is_number = !part.is_empty() && part.bytes().all(|byte| byte.is_ascii_digit());
@@ -90,7 +119,10 @@ mod tests {
             ("openai:gpt-4", "gpt-4-0613"),
             ("anthropic:claude-sonnet-5", "claude-sonnet-5-20260101"),
             ("anthropic:claude-sonnet-latest", "claude-sonnet-5-20260101"),
-            ("gemini:gemini-2.5-flash", "models/gemini-2.5-flash-preview-05-20"),
+            (
+                "gemini:gemini-2.5-flash",
+                "models/gemini-2.5-flash-preview-05-20",
+            ),
             ("gemini:gemini-2.5-pro-001", "gemini-2.5-pro"),
             ("openrouter:openai/gpt-5:free", "openai/gpt-5"),
             ("openrouter:openrouter/auto", "anthropic/claude-sonnet-5"),

@@ -38,8 +38,17 @@ pub struct Signal {
 impl Triage {
     /// The signals in one line.
     pub fn describe(&self) -> String {
-        let signals = self.signals.iter().map(|signal| format!("{:+} {}", signal.weight, signal.seen)).collect::<Vec<_>>().join("; ");
-        let signals = if signals.is_empty() { "no signal".to_owned() } else { signals };
+        let signals = self
+            .signals
+            .iter()
+            .map(|signal| format!("{:+} {}", signal.weight, signal.seen))
+            .collect::<Vec<_>>()
+            .join("; ");
+        let signals = if signals.is_empty() {
+            "no signal".to_owned()
+        } else {
+            signals
+        };
         format!("score {} ({signals}); a debate from {WORTH_IT}", self.score)
     }
 }
@@ -56,7 +65,12 @@ pub fn triage(question: &str, options: usize, context: &str) -> Triage {
         signal(2, format!("{options} options to choose between"));
     }
     for rule in RULES {
-        let seen: Vec<&str> = rule.words.iter().copied().filter(|phrase| contains(&words, phrase)).collect();
+        let seen: Vec<&str> = rule
+            .words
+            .iter()
+            .copied()
+            .filter(|phrase| contains(&words, phrase))
+            .collect();
         if !seen.is_empty() {
             signal(rule.weight, format!("{}: {}", rule.about, seen.join(", ")));
         }
@@ -69,7 +83,16 @@ pub fn triage(question: &str, options: usize, context: &str) -> Triage {
     }
     let score = signals.iter().map(|signal| signal.weight).sum();
     let worth_it = score >= WORTH_IT;
-    Triage { scope_critical: worth_it, advice: if worth_it { Advice::Debate } else { Advice::Single }, score, signals }
+    Triage {
+        scope_critical: worth_it,
+        advice: if worth_it {
+            Advice::Debate
+        } else {
+            Advice::Single
+        },
+        score,
+        signals,
+    }
 }
 
 /// A format that suits what was typed, and why.
@@ -114,20 +137,46 @@ const STATEMENTS: &[&str] = &[
     "ship",
 ];
 
-/// Chooses between deciding a question and challenging a position. What is neither clearly is decided.
+/// Chooses between deciding a question and challenging a position. What is neither clearly is
+/// decided.
 pub fn route(text: &str, options: usize) -> Route {
     let words = words(text);
-    let begins = |phrase: &&&str| contains(&words[..words.len().min(phrase.split(' ').count())], phrase);
-    let asks = options > 0 || text.contains(['?', '？']) || RULES[0].words.iter().any(|phrase| contains(&words, phrase));
-    if let Some(begin) = TASKS.iter().find(begins).filter(|_| options == 0 && !text.contains(['?', '？'])) {
-        return Route { format: "solve", why: format!("it begins with “{begin}”: a task to write code for") };
+    let begins =
+        |phrase: &&&str| contains(&words[..words.len().min(phrase.split(' ').count())], phrase);
+    let asks = options > 0
+        || text.contains(['?', '？'])
+        || RULES[0].words.iter().any(|phrase| contains(&words, phrase));
+    if let Some(begin) = TASKS
+        .iter()
+        .find(begins)
+        .filter(|_| options == 0 && !text.contains(['?', '？']))
+    {
+        return Route {
+            format: "solve",
+            why: format!("it begins with “{begin}”: a task to write code for"),
+        };
     }
     if let Some(begin) = STATEMENTS.iter().find(begins).filter(|_| !asks) {
-        return Route { format: "challenge", why: format!("it begins with “{begin}”: a position, not a question") };
+        return Route {
+            format: "challenge",
+            why: format!("it begins with “{begin}”: a position, not a question"),
+        };
     }
     let signals = triage(text, options, "").signals;
-    let why = signals.iter().filter(|signal| signal.weight > 0).map(|signal| signal.seen.as_str()).collect::<Vec<_>>().join("; ");
-    Route { format: "decide", why: if why.is_empty() { "the format for open questions".to_owned() } else { why } }
+    let why = signals
+        .iter()
+        .filter(|signal| signal.weight > 0)
+        .map(|signal| signal.seen.as_str())
+        .collect::<Vec<_>>()
+        .join("; ");
+    Route {
+        format: "decide",
+        why: if why.is_empty() {
+            "the format for open questions".to_owned()
+        } else {
+            why
+        },
+    }
 }
 
 /// How tasks to write code for begin.
@@ -222,7 +271,16 @@ const RULES: &[Rule] = &[
     Rule {
         about: "people depend on it",
         weight: 1,
-        words: &["users", "customers", "clients", "team", "teams", "revenue", "budget", "deadline"],
+        words: &[
+            "users",
+            "customers",
+            "clients",
+            "team",
+            "teams",
+            "revenue",
+            "budget",
+            "deadline",
+        ],
     },
     Rule {
         about: "has one right answer to look up",
@@ -247,19 +305,38 @@ const RULES: &[Rule] = &[
     Rule {
         about: "a small matter",
         weight: -2,
-        words: &["rename", "typo", "indent", "tabs", "spaces", "colour of", "color of", "spelling", "wording", "variable name"],
+        words: &[
+            "rename",
+            "typo",
+            "indent",
+            "tabs",
+            "spaces",
+            "colour of",
+            "color of",
+            "spelling",
+            "wording",
+            "variable name",
+        ],
     },
 ];
 
 /// Lower-case words, with punctuation cut off their ends.
 fn words(text: &str) -> Vec<String> {
-    let parts = text.split_whitespace().map(|word| word.trim_matches(|c: char| !c.is_alphanumeric()).to_lowercase());
+    let parts = text.split_whitespace().map(|word| {
+        word.trim_matches(|c: char| !c.is_alphanumeric())
+            .to_lowercase()
+    });
     parts.filter(|word| !word.is_empty()).collect()
 }
 
 fn contains(words: &[String], phrase: &str) -> bool {
     let phrase: Vec<&str> = phrase.split(' ').collect();
-    words.windows(phrase.len()).any(|window| window.iter().zip(&phrase).all(|(word, wanted)| word == wanted))
+    words.windows(phrase.len()).any(|window| {
+        window
+            .iter()
+            .zip(&phrase)
+            .all(|(word, wanted)| word == wanted)
+    })
 }
 
 #[cfg(test)]
@@ -270,9 +347,17 @@ mod tests {
     fn choices_that_shape_the_product_are_debated_and_lookups_are_not() {
         let rows = [
             ("Offline support in the field app?", 3, Advice::Debate),
-            ("Should we rewrite the billing service or keep the monolith?", 0, Advice::Debate),
+            (
+                "Should we rewrite the billing service or keep the monolith?",
+                0,
+                Advice::Debate,
+            ),
             ("Redis or Memcached for sessions?", 2, Advice::Debate),
-            ("Which database should we choose for customers in the EU?", 0, Advice::Debate),
+            (
+                "Which database should we choose for customers in the EU?",
+                0,
+                Advice::Debate,
+            ),
             ("What is the capital of France?", 0, Advice::Single),
             ("How do I exit vim?", 0, Advice::Single),
             ("Tabs or spaces?", 0, Advice::Single),

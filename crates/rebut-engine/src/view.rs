@@ -1,4 +1,5 @@
-//! Folds of the journal: everything a person sees of a debate is read from here, live or afterwards.
+//! Folds of the journal: everything a person sees of a debate is read from here, live or
+//! afterwards.
 
 mod spending;
 
@@ -7,11 +8,12 @@ pub use spending::Spent;
 use crate::{
     DebateId,
     event::{
-        DebateResumed, Event, EventRedacted, GateOpened, HumanAnswered, HumanMarked, HumanNoted, Limits, Position, Started, Tally,
-        TurnCompleted, json_text,
+        DebateResumed, Event, EventRedacted, GateOpened, HumanAnswered, HumanMarked, HumanNoted,
+        Limits, Position, Started, Tally, TurnCompleted, json_text,
     },
     facts::{
-        CodeRecorded, Conflict, LessonRecorded, MergeRecorded, PersonaRecorded, ReflectionRecorded, Ruling, ScoreAdjusted, ToolCalled,
+        CodeRecorded, Conflict, LessonRecorded, MergeRecorded, PersonaRecorded, ReflectionRecorded,
+        Ruling, ScoreAdjusted, ToolCalled,
     },
     family::{Voice, is_person},
     model::{Fault, Finish, Usage},
@@ -39,7 +41,8 @@ pub struct View {
     pub updated_at: Arc<str>,
     /// When it ended.
     pub ended_at: Option<Arc<str>>,
-    /// Milliseconds somebody ran it: without the time between an interruption, pause or limit and the next resumption.
+    /// Milliseconds somebody ran it: without the time between an interruption, pause or limit and
+    /// the next resumption.
     pub worked_ms: u64,
     /// Since when it works, until it ends or is left.
     works_since: Option<jiff::Timestamp>,
@@ -85,7 +88,8 @@ pub struct View {
     pub resumed: Vec<DebateResumed>,
     /// Events whose text was taken out.
     pub redacted: Vec<u64>,
-    /// Replies among them of which nothing was kept: their number and who gave them. Figures lack them.
+    /// Replies among them of which nothing was kept: their number and who gave them. Figures lack
+    /// them.
     pub lost_replies: Vec<(u64, Arc<str>)>,
     /// Positions among them: who held them, in which round.
     pub lost_positions: Vec<(Arc<str>, u32)>,
@@ -176,10 +180,13 @@ pub enum TurnState {
 }
 
 impl View {
-    /// The valid reply in what was said at a turn, if there is one: by the same rules by which it counted
-    /// or did not.
+    /// The valid reply in what was said at a turn, if there is one: by the same rules by which it
+    /// counted or did not.
     pub(crate) fn reply<R: Reply>(&self, turn: &TurnView, check: &Check<'_, R>) -> Option<R> {
-        let reading = self.started.as_ref().map_or(Reading::Whole, |started| started.reading());
+        let reading = self
+            .started
+            .as_ref()
+            .map_or(Reading::Whole, |started| started.reading());
         reading.reply(&turn.text, turn.finish, check).ok()
     }
 
@@ -192,7 +199,8 @@ impl View {
         view
     }
 
-    /// The view of a part of a journal: what the rest tells is missing, but for how many events there are and when the last was written.
+    /// The view of a part of a journal: what the rest tells is missing, but for how many events
+    /// there are and when the last was written.
     pub fn picked(Picked { records, head }: Picked) -> Self {
         let mut view = Self::of(&records);
         if let Some(head) = head {
@@ -212,16 +220,30 @@ impl View {
         }
         // Whose last word was taken out has none: an earlier one is not it.
         let last_round = |agent: &str| {
-            self.rounds.iter().filter(|round| round.positions.iter().any(|(known, _)| &**known == agent)).map(|round| round.round).max()
+            self.rounds
+                .iter()
+                .filter(|round| round.positions.iter().any(|(known, _)| &**known == agent))
+                .map(|round| round.round)
+                .max()
         };
-        last.retain(|(agent, _)| !self.lost_positions.iter().any(|(lost, round)| **lost == **agent && Some(*round) >= last_round(agent)));
+        last.retain(|(agent, _)| {
+            !self
+                .lost_positions
+                .iter()
+                .any(|(lost, round)| **lost == **agent && Some(*round) >= last_round(agent))
+        });
         last
     }
 
-    /// Who answered so far, and through which model: after fallbacks not always the planned one. Each pair once.
+    /// Who answered so far, and through which model: after fallbacks not always the planned one.
+    /// Each pair once.
     pub fn voices(&self) -> Vec<Voice<'_>> {
         let mut seen = BTreeSet::new();
-        let answered = self.turns.iter().filter(|turn| turn.state == TurnState::Done).map(|turn| (&*turn.agent, &*turn.asked));
+        let answered = self
+            .turns
+            .iter()
+            .filter(|turn| turn.state == TurnState::Done)
+            .map(|turn| (&*turn.agent, &*turn.asked));
         answered.filter(|voice| seen.insert(*voice)).collect()
     }
 
@@ -234,7 +256,9 @@ impl View {
     /// Turns that wait for a person, in the order they were asked.
     pub fn waiting_for_people(&self) -> impl Iterator<Item = &TurnView> {
         let goes_on = self.outcome.is_none() && !self.paused;
-        self.turns.iter().filter(move |turn| goes_on && turn.state == TurnState::Thinking && is_person(&turn.asked))
+        self.turns.iter().filter(move |turn| {
+            goes_on && turn.state == TurnState::Thinking && is_person(&turn.asked)
+        })
     }
 
     /// Takes in one more record. Kinds this program does not know are passed over.
@@ -247,7 +271,9 @@ impl View {
             self.redacted.push(record.seq);
             return self.apply_tombstone(record);
         }
-        let Ok(Some(event)) = record.event() else { return };
+        let Ok(Some(event)) = record.event() else {
+            return;
+        };
         match event {
             Event::DebateStarted(started) => {
                 self.created_at.clone_from(&record.ts);
@@ -262,7 +288,12 @@ impl View {
             }),
             Event::RoundCompleted(round) => {
                 // Rounds may run side by side under one number.
-                if let Some(view) = self.rounds.iter_mut().rev().find(|view| view.step == round.step) {
+                if let Some(view) = self
+                    .rounds
+                    .iter_mut()
+                    .rev()
+                    .find(|view| view.step == round.step)
+                {
                     view.absent = round.absent;
                     view.completed = true;
                 }
@@ -278,17 +309,25 @@ impl View {
                     view.tally = Some(tally);
                 }
             }
-            Event::PersonaRecorded(persona) => self.personas.push((record.agent.clone().unwrap_or_default(), persona)),
+            Event::PersonaRecorded(persona) => self
+                .personas
+                .push((record.agent.clone().unwrap_or_default(), persona)),
             Event::VerdictRecorded(ruling) => self.verdicts.push(ruling),
             Event::ScoreAdjusted(score) => self.scores.push(score),
             Event::MergeRecorded(merge) => self.merge = Some(merge),
             Event::RunCompleted(completed) => self.runs.push(completed),
             Event::CodeRecorded(code) => self.code.push(code),
-            Event::ReflectionRecorded(reflection) => self.reflections.push((record.agent.clone().unwrap_or_default(), reflection)),
+            Event::ReflectionRecorded(reflection) => self
+                .reflections
+                .push((record.agent.clone().unwrap_or_default(), reflection)),
             Event::LessonRecorded(lesson) => self.lessons.push(lesson),
-            Event::ToolCalled(call) => self.tool_calls.push((record.agent.clone().unwrap_or_default(), call)),
+            Event::ToolCalled(call) => self
+                .tool_calls
+                .push((record.agent.clone().unwrap_or_default(), call)),
             Event::ConflictsFound(found) => self.conflicts = Arc::unwrap_or_clone(found).conflicts,
-            Event::TurnStarted(_) | Event::TurnFailed(_) | Event::TurnCompleted(_) => self.apply_turn(record, event),
+            Event::TurnStarted(_) | Event::TurnFailed(_) | Event::TurnCompleted(_) => {
+                self.apply_turn(record, event)
+            }
             Event::GateOpened(gate) => self.open_gate = Some(*gate),
             Event::GateDecided(_) => self.open_gate = None,
             Event::HumanNoted(note) => self.notes.push(note),
@@ -332,11 +371,17 @@ impl View {
             "vote.tallied" => self.lost_count = true,
             "turn.completed" => {
                 // Its call is over, and counted with the reply that is lost.
-                let answered = self.turns.iter_mut().rev().find(|turn| turn.agent == agent && turn.untold.is_under_way());
+                let answered = self
+                    .turns
+                    .iter_mut()
+                    .rev()
+                    .find(|turn| turn.agent == agent && turn.untold.is_under_way());
                 answered.into_iter().for_each(|turn| turn.untold.end(true));
                 self.lost_replies.push((record.seq, agent));
             }
-            "position.recorded" | "position.changed" => self.lost_positions.push((agent, record.round.unwrap_or(0))),
+            "position.recorded" | "position.changed" => {
+                self.lost_positions.push((agent, record.round.unwrap_or(0)))
+            }
             _ => {}
         }
     }
@@ -348,7 +393,13 @@ impl View {
             self.outcome = Some(Outcome::redacted(redacted.ended));
         }
         let Some(reply) = redacted.reply else { return };
-        let Some(at) = self.lost_replies.iter().position(|(seq, _)| *seq == redacted.seq) else { return };
+        let Some(at) = self
+            .lost_replies
+            .iter()
+            .position(|(seq, _)| *seq == redacted.seq)
+        else {
+            return;
+        };
         let (_, agent) = self.lost_replies.remove(at);
         let turn = self.turn_mut(&reply.turn, record);
         turn.agent = agent;
@@ -356,7 +407,13 @@ impl View {
             turn.untold.begin(&reply.model, None);
             turn.untold.end(false);
         }
-        (turn.model, turn.usage, turn.ms, turn.state, turn.copied) = (reply.model, reply.usage, reply.ms, TurnState::Done, reply.copied);
+        (turn.model, turn.usage, turn.ms, turn.state, turn.copied) = (
+            reply.model,
+            reply.usage,
+            reply.ms,
+            TurnState::Done,
+            reply.copied,
+        );
         turn.text = "(redacted)".to_owned();
     }
 
@@ -368,7 +425,8 @@ impl View {
         let now: Option<jiff::Timestamp> = record.ts.parse().ok();
         let since = self.works_since.filter(|_| record.kind != "debate.resumed");
         if let (Some(since), Some(now)) = (since, now) {
-            self.worked_ms += u64::try_from(now.duration_since(since).as_millis()).unwrap_or_default();
+            self.worked_ms +=
+                u64::try_from(now.duration_since(since).as_millis()).unwrap_or_default();
         }
         let is_over = matches!(&*record.kind, "debate.completed" | "debate.paused");
         self.works_since = now.filter(|_| !is_over);
@@ -392,7 +450,9 @@ impl View {
         session.status = self.status();
         session.updated_at = self.updated_at.to_string();
         session.completed_at = self.ended_at.as_deref().map(str::to_owned);
-        session.total_rounds = u32::try_from(self.rounds.iter().filter(|round| round.completed).count()).unwrap_or(u32::MAX);
+        session.total_rounds =
+            u32::try_from(self.rounds.iter().filter(|round| round.completed).count())
+                .unwrap_or(u32::MAX);
         if let Some(outcome) = &self.outcome {
             end_session(&mut session, outcome);
             session.status = self.status();
@@ -418,11 +478,24 @@ impl View {
                     turn.untold.fail(&failed.fault);
                 }
                 turn.faults.push(failed.fault);
-                turn.state = if failed.retry { TurnState::Thinking } else { TurnState::Failed };
+                turn.state = if failed.retry {
+                    TurnState::Thinking
+                } else {
+                    TurnState::Failed
+                };
             }
             Event::TurnCompleted(completed) => {
-                let TurnCompleted { turn: name, model, answered_by, text, finish, usage, ms, copied_from, .. } =
-                    Arc::unwrap_or_clone(completed);
+                let TurnCompleted {
+                    turn: name,
+                    model,
+                    answered_by,
+                    text,
+                    finish,
+                    usage,
+                    ms,
+                    copied_from,
+                    ..
+                } = Arc::unwrap_or_clone(completed);
                 let turn = self.turn_mut(&name, record);
                 turn.model = answered_by.unwrap_or_else(|| model.to_string());
                 turn.asked = model;
@@ -435,21 +508,31 @@ impl View {
     }
 
     fn turn_mut(&mut self, name: &str, record: &Record) -> &mut TurnView {
-        let at = self.turns.iter().position(|turn| turn.turn == name).unwrap_or_else(|| {
-            self.turns.push(TurnView {
-                turn: name.to_owned(),
-                agent: record.agent.clone().unwrap_or_default(),
-                round: record.round.unwrap_or(0),
-                asked_at: record.ts.clone(),
-                ..TurnView::default()
+        let at = self
+            .turns
+            .iter()
+            .position(|turn| turn.turn == name)
+            .unwrap_or_else(|| {
+                self.turns.push(TurnView {
+                    turn: name.to_owned(),
+                    agent: record.agent.clone().unwrap_or_default(),
+                    round: record.round.unwrap_or(0),
+                    asked_at: record.ts.clone(),
+                    ..TurnView::default()
+                });
+                self.turns.len() - 1
             });
-            self.turns.len() - 1
-        });
         &mut self.turns[at]
     }
 
     fn round_mut(&mut self, record: &Record) -> Option<&mut RoundView> {
-        let is_of = |view: &RoundView| Some(view.round) == record.round && record.phase.as_deref().is_none_or(|phase| view.phase == phase);
+        let is_of = |view: &RoundView| {
+            Some(view.round) == record.round
+                && record
+                    .phase
+                    .as_deref()
+                    .is_none_or(|phase| view.phase == phase)
+        };
         self.rounds.iter_mut().rev().find(|view| is_of(view))
     }
 }
@@ -461,7 +544,10 @@ pub fn session(id: DebateId, started: &Started, now: &str) -> Session {
         topic: started.topic.clone(),
         status: Status::Running,
         format: started.format.clone(),
-        topology_type: topology::kind_of(&started.config).rules().stored_as.to_owned(),
+        topology_type: topology::kind_of(&started.config)
+            .rules()
+            .stored_as
+            .to_owned(),
         coordination_protocol: "CPDE".to_owned(),
         config: json_text(&started.config),
         initiated_by: started.initiated_by.clone(),
@@ -485,7 +571,11 @@ pub fn end_session(session: &mut Session, outcome: &Outcome) {
 /// The rows of `debate_turns` that a journal makes.
 pub fn turn_rows(records: &[Record]) -> Vec<TurnRow> {
     let view = View::of(records);
-    let agents = view.started.as_ref().map(|started| started.agents.clone()).unwrap_or_default();
+    let agents = view
+        .started
+        .as_ref()
+        .map(|started| started.agents.clone())
+        .unwrap_or_default();
     let completed = records.iter().filter_map(|record| match record.event() {
         Ok(Some(Event::TurnCompleted(completed))) => Some((record, completed)),
         _ => None,
@@ -496,7 +586,10 @@ pub fn turn_rows(records: &[Record]) -> Vec<TurnRow> {
             seq: record.seq,
             round: record.round.unwrap_or(0),
             phase: record.phase.clone().unwrap_or_default(),
-            agent_role: agents.iter().find(|known| known.name == agent_id).map_or_else(|| agent_id.clone(), |known| known.role.clone()),
+            agent_role: agents
+                .iter()
+                .find(|known| known.name == agent_id)
+                .map_or_else(|| agent_id.clone(), |known| known.role.clone()),
             agent_id,
             completed,
             created_at: record.ts.clone(),
@@ -507,7 +600,11 @@ pub fn turn_rows(records: &[Record]) -> Vec<TurnRow> {
 
 fn status_of(ending: Ending) -> Status {
     match ending {
-        Ending::Consensus | Ending::Majority | Ending::Completed | Ending::Contested | Ending::Redacted => Status::Completed,
+        Ending::Consensus
+        | Ending::Majority
+        | Ending::Completed
+        | Ending::Contested
+        | Ending::Redacted => Status::Completed,
         Ending::Stopped => Status::Paused,
         Ending::NoQuorum | Ending::Failed | Ending::NoModel | Ending::Rejected => Status::Failed,
         Ending::Cancelled => Status::Cancelled,

@@ -1,12 +1,15 @@
-//! The seam of visits: what a browser shows in place of a server's key, until somebody leaves or its time is over. A database keeps them, so that they
-//! outlast a restart and hold at every node. Who may visit, and what a visitor may do, is decided elsewhere.
+//! The seam of visits: what a browser shows in place of a server's key, until somebody leaves or
+//! its time is over. A database keeps them, so that they outlast a restart and hold at every node.
+//! Who may visit, and what a visitor may do, is decided elsewhere.
 
 use crate::store::StoreError;
 
-/// Keeps visits. Every implementation passes the visits' part of the conformance suite of `rebut-testkit`.
+/// Keeps visits. Every implementation passes the visits' part of the conformance suite of
+/// `rebut-testkit`.
 #[async_trait::async_trait]
 pub trait Visits: Send + Sync + 'static {
-    /// Keeps a visit. Those whose time is over `now` are forgotten; so are those of the same key that end first, until there are `most` of it.
+    /// Keeps a visit. Those whose time is over `now` are forgotten; so are those of the same key
+    /// that end first, until there are `most` of it.
     async fn open_visit(&self, visit: &Visit, now: i64, most: usize) -> Result<(), StoreError>;
 
     /// The visit of that name, also when its time is over and it is not forgotten yet.

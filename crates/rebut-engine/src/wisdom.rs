@@ -1,5 +1,5 @@
-//! Wisdom: lessons that earlier debates proved by their runs, and which of them fit a new task. What is not proved, too old, somebody
-//! else's or about something else is never given to anybody.
+//! Wisdom: lessons that earlier debates proved by their runs, and which of them fit a new task.
+//! What is not proved, too old, somebody else's or about something else is never given to anybody.
 
 mod near;
 
@@ -29,18 +29,24 @@ pub struct Lesson {
     pub text: String,
     /// When it applies.
     pub applies_to: String,
-    /// How well it fits the task. By words it says something beside the others only; by meaning it is the cosine.
+    /// How well it fits the task. By words it says something beside the others only; by meaning it
+    /// is the cosine.
     pub score: f64,
     /// How it was found.
     pub found_by: FoundBy,
-    /// Whether the run that proved it shared the process of the code it judged: then its pass could be forged.
+    /// Whether the run that proved it shared the process of the code it judged: then its pass could
+    /// be forged.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub shared_process: bool,
 }
 
 /// What is said beside a lesson whose proof the code could have forged; nothing beside another.
 pub fn shared_note(shared_process: bool) -> &'static str {
-    if shared_process { " (shown by tests in the same process: could be forged)" } else { "" }
+    if shared_process {
+        " (shown by tests in the same process: could be forged)"
+    } else {
+        ""
+    }
 }
 
 /// How lessons are found.
@@ -64,7 +70,8 @@ impl FoundBy {
     }
 }
 
-/// A lesson as a debate was given it: one that was found, or plain words, as older journals have it and as a library's user may give it.
+/// A lesson as a debate was given it: one that was found, or plain words, as older journals have it
+/// and as a library's user may give it.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(untagged)]
 pub enum Given {
@@ -79,7 +86,12 @@ impl Given {
     pub fn told(&self) -> String {
         match self {
             Self::Words(words) => words.clone(),
-            Self::Found(lesson) => format!("{} (for {}){}", lesson.text, lesson.applies_to, shared_note(lesson.shared_process)),
+            Self::Found(lesson) => format!(
+                "{} (for {}){}",
+                lesson.text,
+                lesson.applies_to,
+                shared_note(lesson.shared_process)
+            ),
         }
     }
 
@@ -88,7 +100,13 @@ impl Given {
         match self {
             Self::Words(words) => words.clone(),
             Self::Found(lesson) => {
-                format!("{} (from {} by {}, {:.2})", self.told(), lesson.debate_id.short(), lesson.found_by.as_str(), lesson.score)
+                format!(
+                    "{} (from {} by {}, {:.2})",
+                    self.told(),
+                    lesson.debate_id.short(),
+                    lesson.found_by.as_str(),
+                    lesson.score
+                )
             }
         }
     }
@@ -112,7 +130,13 @@ pub struct Bounds {
 impl Bounds {
     /// The usual bounds, for what that person started.
     pub fn of(by: impl Into<String>) -> Self {
-        Self { by: by.into(), debates: 200, lessons: 500, days: 180, most: 3 }
+        Self {
+            by: by.into(),
+            debates: 200,
+            lessons: 500,
+            days: 180,
+            most: 3,
+        }
     }
 }
 
@@ -171,15 +195,29 @@ const TASK_WORDS: &[&str] = &[
 /// So many words of a task must be in a lesson before it is said to fit.
 const SHARED_WORDS: usize = 2;
 
-/// Proved lessons that are not too old, the newest first, each text once. The rehearsal's are no model's.
-pub async fn gather(store: &dyn Store, now: Timestamp, bounds: &Bounds) -> Result<Vec<Lesson>, StoreError> {
+/// Proved lessons that are not too old, the newest first, each text once. The rehearsal's are no
+/// model's.
+pub async fn gather(
+    store: &dyn Store,
+    now: Timestamp,
+    bounds: &Bounds,
+) -> Result<Vec<Lesson>, StoreError> {
     let since = now - SignedDuration::from_hours(24 * i64::from(bounds.days));
-    let is_wanted = |session: &Session| session.initiated_by == bounds.by && !session.rehearsal && is_after(&session.updated_at, since);
+    let is_wanted = |session: &Session| {
+        session.initiated_by == bounds.by
+            && !session.rehearsal
+            && is_after(&session.updated_at, since)
+    };
     let sessions = store.sessions(&Filter::default()).await?;
     let mut gathered: Vec<Lesson> = Vec::new();
     for session in sessions.into_iter().filter(is_wanted).take(bounds.debates) {
-        for lesson in proved(&store.load(session.id, 0).await?, since).into_iter().rev() {
-            if gathered.len() < bounds.lessons && gathered.iter().all(|known| known.text != lesson.text) {
+        for lesson in proved(&store.load(session.id, 0).await?, since)
+            .into_iter()
+            .rev()
+        {
+            if gathered.len() < bounds.lessons
+                && gathered.iter().all(|known| known.text != lesson.text)
+            {
                 gathered.push(lesson);
             }
         }
@@ -190,27 +228,46 @@ pub async fn gather(store: &dyn Store, now: Timestamp, bounds: &Bounds) -> Resul
     Ok(gathered)
 }
 
-/// Those that fit a task: they share enough words with it, and at least one with what they say they apply to.
+/// Those that fit a task: they share enough words with it, and at least one with what they say they
+/// apply to.
 pub fn pick(task: &str, lessons: &[Lesson], most: usize) -> Vec<Lesson> {
     let task: BTreeSet<String> = telling(task).collect();
-    let shared = |text: &str| telling(text).filter(|word| task.contains(word)).collect::<BTreeSet<_>>();
+    let shared = |text: &str| {
+        telling(text)
+            .filter(|word| task.contains(word))
+            .collect::<BTreeSet<_>>()
+    };
     let fits = |lesson: &&Lesson| {
         let applies = shared(&lesson.applies_to);
         !applies.is_empty() && applies.union(&shared(&lesson.text)).count() >= SHARED_WORDS
     };
     let fitting: Vec<&Lesson> = lessons.iter().filter(fits).collect();
-    let texts: Vec<String> = fitting.iter().map(|lesson| format!("{} {}", lesson.applies_to, lesson.text)).collect();
-    let query = task.iter().map(String::as_str).collect::<Vec<_>>().join(" ");
+    let texts: Vec<String> = fitting
+        .iter()
+        .map(|lesson| format!("{} {}", lesson.applies_to, lesson.text))
+        .collect();
+    let query = task
+        .iter()
+        .map(String::as_str)
+        .collect::<Vec<_>>()
+        .join(" ");
     let ranked = rank(&query, &texts).into_iter().take(most);
-    ranked.map(|found| Lesson { score: found.score, ..fitting[found.at].clone() }).collect()
+    ranked
+        .map(|found| Lesson {
+            score: found.score,
+            ..fitting[found.at].clone()
+        })
+        .collect()
 }
 
 fn telling(text: &str) -> impl Iterator<Item = String> {
-    words(text).into_iter().filter(|word| !TASK_WORDS.contains(&word.as_str()))
+    words(text)
+        .into_iter()
+        .filter(|word| !TASK_WORDS.contains(&word.as_str()))
 }
 
-/// The lessons of a journal that say they are verified and stand behind a run that failed and a later one in which every test held. The
-/// word alone would let any journal file teach anything.
+/// The lessons of a journal that say they are verified and stand behind a run that failed and a
+/// later one in which every test held. The word alone would let any journal file teach anything.
 fn proved(records: &[Record], since: Timestamp) -> Vec<Lesson> {
     let (mut failed, mut passed_then, mut held_apart) = (false, false, false);
     let mut proved = Vec::new();
@@ -225,8 +282,14 @@ fn proved(records: &[Record], since: Timestamp) -> Vec<Lesson> {
                 // What was refused shows nothing.
                 Err(_) => {}
             },
-            Ok(Some(Event::LessonRecorded(lesson))) if lesson.verified && passed_then && is_after(&record.ts, since) => {
-                proved.extend(kept(record.debate, &lesson, lesson.shared_process || !held_apart));
+            Ok(Some(Event::LessonRecorded(lesson)))
+                if lesson.verified && passed_then && is_after(&record.ts, since) =>
+            {
+                proved.extend(kept(
+                    record.debate,
+                    &lesson,
+                    lesson.shared_process || !held_apart,
+                ));
             }
             _ => {}
         }
@@ -236,8 +299,16 @@ fn proved(records: &[Record], since: Timestamp) -> Vec<Lesson> {
 
 /// A lesson on one clean line. One that says nothing, or not when it applies, is none.
 fn kept(debate_id: DebateId, lesson: &LessonRecorded, shared_process: bool) -> Option<Lesson> {
-    let [text, applies_to] = [&lesson.text, &lesson.applies_to].map(|text| shortened(&on_one_line(text), MOST_CHARS).into_owned());
-    let lesson = Lesson { debate_id, text, applies_to, score: 0.0, found_by: FoundBy::Bm25, shared_process };
+    let [text, applies_to] = [&lesson.text, &lesson.applies_to]
+        .map(|text| shortened(&on_one_line(text), MOST_CHARS).into_owned());
+    let lesson = Lesson {
+        debate_id,
+        text,
+        applies_to,
+        score: 0.0,
+        found_by: FoundBy::Bm25,
+        shared_process,
+    };
     (!lesson.text.is_empty() && !lesson.applies_to.is_empty()).then_some(lesson)
 }
 

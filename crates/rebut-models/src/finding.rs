@@ -21,14 +21,28 @@ pub struct Server {
 impl Registry {
     /// The usual model of each provider whose key is set, as `provider:model`. Nobody is asked.
     pub fn keyed_models(&self) -> Vec<String> {
-        let keyed = self.endpoints().filter(|endpoint| endpoint.key_env.is_some() && endpoint.is_ready);
-        keyed.filter_map(|endpoint| Some(format!("{}:{}", endpoint.name, endpoint.auto_model?))).collect()
+        let keyed = self
+            .endpoints()
+            .filter(|endpoint| endpoint.key_env.is_some() && endpoint.is_ready);
+        keyed
+            .filter_map(|endpoint| Some(format!("{}:{}", endpoint.name, endpoint.auto_model?)))
+            .collect()
     }
 
-    /// Every endpoint that needs no key and has an `http://` address, each asked what it has, all at once.
+    /// Every endpoint that needs no key and has an `http://` address, each asked what it has, all
+    /// at once.
     pub async fn servers(&self) -> Vec<Server> {
-        let open = self.endpoints().filter(|endpoint| endpoint.key_env.is_none());
-        let open = open.filter_map(|endpoint| Some((endpoint.name, endpoint.address.filter(|address| address.scheme() == "http")?)));
+        let open = self
+            .endpoints()
+            .filter(|endpoint| endpoint.key_env.is_none());
+        let open = open.filter_map(|endpoint| {
+            Some((
+                endpoint.name,
+                endpoint
+                    .address
+                    .filter(|address| address.scheme() == "http")?,
+            ))
+        });
         join_all(open.map(async |(name, address)| Server {
             name: name.to_owned(),
             address: address.clone(),
@@ -39,10 +53,21 @@ impl Registry {
 
     /// The models a server says it has; `None` if it is not there or is something else.
     async fn installed(&self, name: &str, address: &Address) -> Option<Vec<String>> {
-        // Nobody at the door is the usual case, and loading certificates to find out would cost more than the answer.
-        tokio::time::timeout(PATIENCE, tokio::net::TcpStream::connect(address.place())).await.ok()?.ok()?;
+        // Nobody at the door is the usual case, and loading certificates to find out would cost
+        // more than the answer.
+        tokio::time::timeout(PATIENCE, tokio::net::TcpStream::connect(address.place()))
+            .await
+            .ok()?
+            .ok()?;
         let endpoint = self.endpoint(name).ok()?;
-        let listed = http::list(self.client(&endpoint).ok()?, endpoint, PATIENCE).await.ok()?;
-        Some(listed.into_iter().filter(|model| !model.contains("embed")).collect())
+        let listed = http::list(self.client(&endpoint).ok()?, endpoint, PATIENCE)
+            .await
+            .ok()?;
+        Some(
+            listed
+                .into_iter()
+                .filter(|model| !model.contains("embed"))
+                .collect(),
+        )
     }
 }

@@ -1,4 +1,5 @@
-//! Who answers a turn: endpoints over HTTP, agent CLIs, scripts, the built-in rehearsal. No environment is read here.
+//! Who answers a turn: endpoints over HTTP, agent CLIs, scripts, the built-in rehearsal. No
+//! environment is read here.
 
 pub mod address;
 pub mod cli;

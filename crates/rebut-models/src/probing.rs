@@ -1,4 +1,5 @@
-//! Asking a provider something small and real: which models it has, and whether one answers in the asked form.
+//! Asking a provider something small and real: which models it has, and whether one answers in the
+//! asked form.
 
 use crate::{http, registry::Registry};
 use rebut_engine::{
@@ -24,20 +25,28 @@ struct Ready {
 rebut_engine::reply!(Ready, "ready");
 
 impl Registry {
-    /// The models a provider says it has. Costs nothing, but goes over the network with the provider's key.
+    /// The models a provider says it has. Costs nothing, but goes over the network with the
+    /// provider's key.
     pub async fn list_models(&self, provider: &str) -> Result<Vec<String>, Fault> {
         let endpoint = self.endpoint(provider)?;
         within(http::list(self.client(&endpoint)?, endpoint, PATIENCE)).await
     }
 
-    /// Asks the model behind `provider:model` once, for real, with a tiny schema. An answer in another form is a fault.
+    /// Asks the model behind `provider:model` once, for real, with a tiny schema. An answer in
+    /// another form is a fault.
     pub async fn probe(&self, name: &str) -> Result<Answer, Fault> {
         let model = self.open(name)?;
         let mut prompt = Prompt::default();
         prompt.system = "You check that a connection works.".into();
         prompt.user = "Reply with exactly this JSON object: {\"ready\": true}".to_owned();
-        let agent = Role { name: "probe".to_owned(), stance: String::new(), about: String::new(), brief: String::new(), tools: Vec::new() }
-            .played_by(name);
+        let agent = Role {
+            name: "probe".to_owned(),
+            stance: String::new(),
+            about: String::new(),
+            brief: String::new(),
+            tools: Vec::new(),
+        }
+        .played_by(name);
         let request = Request {
             debate: None,
             turn: "probe",
@@ -56,7 +65,10 @@ impl Registry {
             Ok(_) => Ok(answer),
             Err(why) => {
                 let message = format!("{name} answers, but not in the asked form: {why}");
-                Err(Fault { usage: answer.usage.map(Box::new), ..Fault::new(FaultKind::InvalidReply, message) })
+                Err(Fault {
+                    usage: answer.usage.map(Box::new),
+                    ..Fault::new(FaultKind::InvalidReply, message)
+                })
             }
         }
     }
@@ -64,6 +76,13 @@ impl Registry {
 
 /// Nobody else watches the time here.
 async fn within<T>(asked: impl Future<Output = Result<T, Fault>>) -> Result<T, Fault> {
-    let late = || Fault::new(FaultKind::Timeout, format!("no answer within {} s", PATIENCE.as_secs()));
-    tokio::time::timeout(PATIENCE, asked).await.map_err(|_| late())?
+    let late = || {
+        Fault::new(
+            FaultKind::Timeout,
+            format!("no answer within {} s", PATIENCE.as_secs()),
+        )
+    };
+    tokio::time::timeout(PATIENCE, asked)
+        .await
+        .map_err(|_| late())?
 }

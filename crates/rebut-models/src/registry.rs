@@ -52,7 +52,11 @@ struct KnownEndpoint {
 }
 
 impl KnownEndpoint {
-    fn new(name: &str, data: ProviderData, key: &dyn Fn(&str) -> Option<String>) -> Result<Self, Fault> {
+    fn new(
+        name: &str,
+        data: ProviderData,
+        key: &dyn Fn(&str) -> Option<String>,
+    ) -> Result<Self, Fault> {
         Ok(Self {
             key_env: data.key_env.clone().filter(|variable| !variable.is_empty()),
             auto_model: data.auto_model.clone(),
@@ -63,7 +67,10 @@ impl KnownEndpoint {
 
     fn check_key(&self, provider: &str) -> Result<(), Fault> {
         match (&self.key_env, &self.endpoint.key) {
-            (Some(variable), None) => Err(Fault::new(FaultKind::Auth, format!("no key for {provider}: set the variable {variable}"))),
+            (Some(variable), None) => Err(Fault::new(
+                FaultKind::Auth,
+                format!("no key for {provider}: set the variable {variable}"),
+            )),
             _ => Ok(()),
         }
     }
@@ -91,8 +98,8 @@ pub struct EndpointInfo<'a> {
 }
 
 impl Registry {
-    /// The built-in endpoints with the configuration's changes. Scripts are looked for below `base_dir`; `key` looks up
-    /// a variable.
+    /// The built-in endpoints with the configuration's changes. Scripts are looked for below
+    /// `base_dir`; `key` looks up a variable.
     pub fn new(
         base_dir: impl Into<PathBuf>,
         providers: &BTreeMap<String, ProviderData>,
@@ -118,8 +125,8 @@ impl Registry {
         })
     }
 
-    /// Has scripts read in another way than by their path alone, for a program that starts in folders of
-    /// others.
+    /// Has scripts read in another way than by their path alone, for a program that starts in
+    /// folders of others.
     pub fn with_scripts_from(mut self, read: ReadScript) -> Self {
         self.read_script = Some(read);
         self
@@ -146,19 +153,34 @@ impl Registry {
             auto_model: known.auto_model.as_deref(),
             wire: known.endpoint.manner.wire,
             priced_on: known.priced_on.as_deref(),
-            has_prices: known.endpoint.prices.values().chain(&known.endpoint.price).any(|price| *price != Price::FREE),
+            has_prices: known
+                .endpoint
+                .prices
+                .values()
+                .chain(&known.endpoint.price)
+                .any(|price| *price != Price::FREE),
         })
     }
 
-    /// What is wrong with endpoints of which nobody would notice before they are asked: their address or their headers.
+    /// What is wrong with endpoints of which nobody would notice before they are asked: their
+    /// address or their headers.
     pub fn problems(&self) -> Vec<String> {
-        let problems = self.endpoints.iter().filter_map(|(name, known)| Some((name, known.endpoint.problem()?)));
-        problems.map(|(name, problem)| format!("[providers.{name}] {problem}")).collect()
+        let problems = self
+            .endpoints
+            .iter()
+            .filter_map(|(name, known)| Some((name, known.endpoint.problem()?)));
+        problems
+            .map(|(name, problem)| format!("[providers.{name}] {problem}"))
+            .collect()
     }
 
     /// Every key and secret header, so that nothing that is recorded or printed holds them.
     pub fn secrets(&self) -> Vec<String> {
-        self.endpoints.values().flat_map(|known| known.endpoint.secrets()).map(|key| key.reveal().to_owned()).collect()
+        self.endpoints
+            .values()
+            .flat_map(|known| known.endpoint.secrets())
+            .map(|key| key.reveal().to_owned())
+            .collect()
     }
 
     /// What a model of an endpoint costs, with or without its key; `None` when nobody knows.
@@ -169,7 +191,10 @@ impl Registry {
 
     /// The models of a provider that have a price of their own.
     pub fn priced_models(&self, provider: &str) -> Vec<String> {
-        self.endpoints.get(provider).map(|known| known.endpoint.prices.keys().cloned().collect()).unwrap_or_default()
+        self.endpoints
+            .get(provider)
+            .map(|known| known.endpoint.prices.keys().cloned().collect())
+            .unwrap_or_default()
     }
 
     /// The one model that answers from that script; everybody who opens the file shares it.
@@ -181,18 +206,29 @@ impl Registry {
         }
         // A name or a file that is wrong is a mistake to mend, not somebody who is away.
         let unusable = |kind, why: String| Fault::new(kind, format!("script {file}: {why}"));
-        let read = self.read_script.as_ref().map_or_else(|| read_regular(&path), |read| read(file));
+        let read = self
+            .read_script
+            .as_ref()
+            .map_or_else(|| read_regular(&path), |read| read(file));
         let bytes = read.map_err(|error| match error.kind() {
-            io::ErrorKind::NotFound | io::ErrorKind::PermissionDenied => unusable(FaultKind::NotFound, format!("cannot be read ({error})")),
+            io::ErrorKind::NotFound | io::ErrorKind::PermissionDenied => {
+                unusable(FaultKind::NotFound, format!("cannot be read ({error})"))
+            }
             _ => unusable(FaultKind::BadRequest, error.to_string()),
         })?;
-        let script = Script::parse(&bytes).map_err(|error| unusable(FaultKind::BadRequest, error.to_string()))?;
+        let script = Script::parse(&bytes)
+            .map_err(|error| unusable(FaultKind::BadRequest, error.to_string()))?;
         let model = Arc::new(ScriptModel::new(file, script));
         scripts.insert(path, model.clone());
         Ok(model)
     }
 
-    fn endpoint_model(&self, provider: &str, known: &KnownEndpoint, model: &str) -> Result<Arc<dyn Model>, Fault> {
+    fn endpoint_model(
+        &self,
+        provider: &str,
+        known: &KnownEndpoint,
+        model: &str,
+    ) -> Result<Arc<dyn Model>, Fault> {
         if model.is_empty() {
             let message = format!("which model of {provider}? Write {provider}:MODEL");
             return Err(Fault::new(FaultKind::NotFound, message));
@@ -203,7 +239,11 @@ impl Registry {
         if let Some(known) = opened.get(&name) {
             return Ok(known.clone());
         }
-        let fresh = Arc::new(HttpModel::new(self.client(&known.endpoint)?, known.endpoint.clone(), model.to_owned())?);
+        let fresh = Arc::new(HttpModel::new(
+            self.client(&known.endpoint)?,
+            known.endpoint.clone(),
+            model.to_owned(),
+        )?);
         opened.insert(name, fresh.clone());
         Ok(fresh)
     }
@@ -211,23 +251,37 @@ impl Registry {
     /// The embedding model of that name; only endpoints have some.
     pub fn embedder(&self, name: &str) -> Result<HttpEmbedder, Fault> {
         let (provider, model) = name.split_once(':').unwrap_or((name, ""));
-        let known =
-            self.endpoints.get(provider).filter(|_| !self.others.contains_key(provider)).ok_or_else(|| self.unknown(provider, name))?;
+        let known = self
+            .endpoints
+            .get(provider)
+            .filter(|_| !self.others.contains_key(provider))
+            .ok_or_else(|| self.unknown(provider, name))?;
         if model.is_empty() {
-            return Err(Fault::new(FaultKind::NotFound, format!("which model of {provider}? Write {provider}:MODEL")));
+            return Err(Fault::new(
+                FaultKind::NotFound,
+                format!("which model of {provider}? Write {provider}:MODEL"),
+            ));
         }
         known.check_key(provider)?;
-        HttpEmbedder::new(self.client(&known.endpoint)?, known.endpoint.clone(), model.to_owned())
+        HttpEmbedder::new(
+            self.client(&known.endpoint)?,
+            known.endpoint.clone(),
+            model.to_owned(),
+        )
     }
 
     /// The endpoint of that name, if nothing is missing to ask it.
     pub(crate) fn endpoint(&self, provider: &str) -> Result<Arc<Endpoint>, Fault> {
-        let known = self.endpoints.get(provider).ok_or_else(|| self.unknown(provider, provider))?;
+        let known = self
+            .endpoints
+            .get(provider)
+            .ok_or_else(|| self.unknown(provider, provider))?;
         known.check_key(provider)?;
         Ok(known.endpoint.clone())
     }
 
-    /// Made when first needed: loading certificates takes time, and a script or rehearsal needs none.
+    /// Made when first needed: loading certificates takes time, and a script or rehearsal needs
+    /// none.
     pub(crate) fn client(&self, endpoint: &Endpoint) -> Result<reqwest::Client, Fault> {
         let connect = endpoint.timeouts.connect();
         let mut clients = self.clients.lock().unwrap_or_else(PoisonError::into_inner);
@@ -241,33 +295,62 @@ impl Registry {
 
     /// Nobody is called so; `name` is all that was written.
     fn unknown(&self, provider: &str, name: &str) -> Fault {
-        let mut known: Vec<&str> = self.endpoints.keys().chain(self.others.keys()).map(String::as_str).chain(["script"]).collect();
+        let mut known: Vec<&str> = self
+            .endpoints
+            .keys()
+            .chain(self.others.keys())
+            .map(String::as_str)
+            .chain(["script"])
+            .collect();
         known.sort_unstable();
         known.dedup();
-        let meant = if name.contains(':') { None } else { self.offering(name) }.map(|provider| format!("{provider}:{name}"));
+        let meant = if name.contains(':') {
+            None
+        } else {
+            self.offering(name)
+        }
+        .map(|provider| format!("{provider}:{name}"));
         let meant = meant.or_else(|| nearest(provider, known.iter().copied()).map(str::to_owned));
         let meant = meant.map(|meant| format!("; did you mean `{meant}`?"));
         let meant = meant.unwrap_or_else(|| "; models are written PROVIDER:MODEL.".to_owned());
-        let message = format!("unknown provider `{provider}`{meant} Known: {}", known.join(", "));
+        let message = format!(
+            "unknown provider `{provider}`{meant} Known: {}",
+            known.join(", ")
+        );
         Fault::new(FaultKind::NotFound, message)
     }
 }
 
 impl Registry {
-    /// The provider that has a model of that name, as far as tables tell: by its own name, else by the family of what it usually asks.
+    /// The provider that has a model of that name, as far as tables tell: by its own name, else by
+    /// the family of what it usually asks.
     fn offering(&self, model: &str) -> Option<&str> {
         let usual = |known: &KnownEndpoint| known.auto_model.clone().unwrap_or_default();
-        let has = |known: &KnownEndpoint| known.endpoint.prices.contains_key(model) || usual(known) == model;
+        let has = |known: &KnownEndpoint| {
+            known.endpoint.prices.contains_key(model) || usual(known) == model
+        };
         // Who passes on the models of others has a slash in their names.
-        let is_kin = |known: &KnownEndpoint| !usual(known).contains('/') && are_kin(&usual(known), model) && !usual(known).is_empty();
-        let found = self.endpoints.iter().find(|(_, known)| has(known)).or_else(|| self.endpoints.iter().find(|(_, known)| is_kin(known)));
+        let is_kin = |known: &KnownEndpoint| {
+            !usual(known).contains('/') && are_kin(&usual(known), model) && !usual(known).is_empty()
+        };
+        let found = self
+            .endpoints
+            .iter()
+            .find(|(_, known)| has(known))
+            .or_else(|| self.endpoints.iter().find(|(_, known)| is_kin(known)));
         found.map(|(name, _)| name.as_str())
     }
 
-    /// Providers whose key is set, but none of whose models is named as the usual one: the auto panel cannot ask them.
+    /// Providers whose key is set, but none of whose models is named as the usual one: the auto
+    /// panel cannot ask them.
     pub fn nameless(&self) -> Vec<&str> {
-        let ready = self.endpoints().filter(|endpoint| endpoint.key_env.is_some() && endpoint.is_ready);
-        ready.filter(|endpoint| endpoint.auto_model.is_none()).map(|endpoint| endpoint.name).collect()
+        let ready = self
+            .endpoints()
+            .filter(|endpoint| endpoint.key_env.is_some() && endpoint.is_ready);
+        ready
+            .filter(|endpoint| endpoint.auto_model.is_none())
+            .map(|endpoint| endpoint.name)
+            .collect()
     }
 }
 

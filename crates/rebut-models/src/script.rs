@@ -1,4 +1,5 @@
-//! `script:FILE`: replies read from a Markdown file, to rehearse a panel and to test every failure it may meet.
+//! `script:FILE`: replies read from a Markdown file, to rehearse a panel and to test every failure
+//! it may meet.
 //!
 //! A script is headings, each with the replies for attempts 1, 2, 3 … of its turns:
 //!
@@ -15,12 +16,12 @@
 //! !timeout
 //! ~~~
 //!
-//! - `## NAME`: a turn's full name, or a pattern in which `*` stands for anything and `?` for one character. The
-//!   exact name wins, then the pattern with the most characters spelled out, then the first in the file. No heading
-//!   may stand twice, and none may be without a reply.
-//! - A fenced code block (at least three backticks or tildes, any info string) is a reply, taken as it is. It ends at a
-//!   line of the same character at least as long, so a longer fence can hold shorter ones. A reply of
-//!   nothing but blanks is the fault `empty`, as it is at an endpoint.
+//! - `## NAME`: a turn's full name, or a pattern in which `*` stands for anything and `?` for one
+//!   character. The exact name wins, then the pattern with the most characters spelled out, then
+//!   the first in the file. No heading may stand twice, and none may be without a reply.
+//! - A fenced code block (at least three backticks or tildes, any info string) is a reply, taken as
+//!   it is. It ends at a line of the same character at least as long, so a longer fence can hold
+//!   shorter ones. A reply of nothing but blanks is the fault `empty`, as it is at an endpoint.
 //! - The last reply of a section also serves all later attempts.
 //! - Lines that start with `!` (an image, `![…`, is commentary):
 //!
@@ -37,7 +38,8 @@
 //! | `!delay 200ms` | the next reply comes after that time (`ms` or `s`) |
 //! | `!usage input=1 output=2 [cached=3] [reasoning=4] [cost=0.5]` | usage of the following replies of this section |
 //!
-//! Without `!usage` the words of the prompt and of the reply are counted. A script costs nothing, unless `cost` says so.
+//! Without `!usage` the words of the prompt and of the reply are counted. A script costs nothing,
+//! unless `cost` says so.
 
 mod command;
 pub mod glob;
@@ -62,21 +64,41 @@ pub struct ScriptModel {
 impl ScriptModel {
     /// A model that answers from `script`; `name` is what messages call the file.
     pub fn new(name: impl Into<String>, script: Script) -> Self {
-        Self { name: name.into(), script, calls: Mutex::default() }
+        Self {
+            name: name.into(),
+            script,
+            calls: Mutex::default(),
+        }
     }
 
     /// What was really asked so far, in order: turn and attempt.
     pub fn calls(&self) -> Vec<(String, u32)> {
-        self.calls.lock().unwrap_or_else(PoisonError::into_inner).clone()
+        self.calls
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner)
+            .clone()
     }
 
     fn section(&self, turn: &str) -> Result<&Section, Fault> {
         self.script.section(turn).ok_or_else(|| {
-            let headings: Vec<&str> = self.script.sections.iter().map(|section| section.heading.as_str()).collect();
+            let headings: Vec<&str> = self
+                .script
+                .sections
+                .iter()
+                .map(|section| section.heading.as_str())
+                .collect();
             let there = match nearest(turn, headings.iter().copied()) {
                 Some(closest) => format!("the closest heading is `## {closest}`"),
                 None => {
-                    format!("it has {}", headings.iter().take(5).map(|heading| format!("`## {heading}`")).collect::<Vec<_>>().join(", "))
+                    format!(
+                        "it has {}",
+                        headings
+                            .iter()
+                            .take(5)
+                            .map(|heading| format!("`## {heading}`"))
+                            .collect::<Vec<_>>()
+                            .join(", ")
+                    )
                 }
             };
             let message = format!("{} has no reply for the turn `{turn}`; {there}", self.name);
@@ -88,7 +110,10 @@ impl ScriptModel {
 #[async_trait::async_trait]
 impl Model for ScriptModel {
     async fn ask(&self, request: Request<'_>) -> Result<Answer, Fault> {
-        self.calls.lock().unwrap_or_else(PoisonError::into_inner).push((request.turn.to_owned(), request.attempt));
+        self.calls
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner)
+            .push((request.turn.to_owned(), request.attempt));
         let section = self.section(request.turn)?;
         let number = usize::try_from(request.attempt.saturating_sub(1)).unwrap_or(usize::MAX);
         let reply = &section.replies[number.min(section.replies.len() - 1)];
@@ -98,7 +123,11 @@ impl Model for ScriptModel {
         let (text, finish) = match &reply.act {
             Act::Hang => std::future::pending().await,
             Act::Fail(fault) => return Err(fault.clone()),
-            Act::Say { text, repeat, truncated } => spoken(&request, text, *repeat, *truncated),
+            Act::Say {
+                text,
+                repeat,
+                truncated,
+            } => spoken(&request, text, *repeat, *truncated),
         };
         if text.trim().is_empty() {
             return Err(Fault::new(FaultKind::Empty, "the script's reply is blank"));
@@ -109,7 +138,13 @@ impl Model for ScriptModel {
             output: words(&text),
             ..Usage::default()
         });
-        Ok(Answer { text, model: None, usage: Some(usage), finish, ..Answer::default() })
+        Ok(Answer {
+            text,
+            model: None,
+            usage: Some(usage),
+            finish,
+            ..Answer::default()
+        })
     }
 
     fn price(&self) -> Option<Price> {
@@ -122,9 +157,14 @@ impl Script {
     fn section(&self, turn: &str) -> Option<&Section> {
         let exact = self.sections.iter().find(|section| section.heading == turn);
         exact.or_else(|| {
-            let fitting = self.sections.iter().filter(|section| glob::matches(&section.heading, turn));
+            let fitting = self
+                .sections
+                .iter()
+                .filter(|section| glob::matches(&section.heading, turn));
             // `max_by_key` takes the last of equals, so the file is read from its end.
-            fitting.rev().max_by_key(|section| glob::literals(&section.heading))
+            fitting
+                .rev()
+                .max_by_key(|section| glob::literals(&section.heading))
         })
     }
 }
@@ -155,18 +195,33 @@ fn stream(request: &Request<'_>, text: &str) {
     }
 }
 
-/// Nonsense with everything in it that breaks careless readers: half JSON, controls, reordering marks.
+/// Nonsense with everything in it that breaks careless readers: half JSON, controls, reordering
+/// marks.
 fn garbage(turn: &str, attempt: u32) -> String {
-    const PIECES: [&str; 10] =
-        ["}{", "\"option\": ", "\u{202e}", "\u{1b}[2J", "lorem", "[[[", "\u{fffd}", "NaN,", "\u{0}", "APPROVE or not"];
+    const PIECES: [&str; 10] = [
+        "}{",
+        "\"option\": ",
+        "\u{202e}",
+        "\u{1b}[2J",
+        "lorem",
+        "[[[",
+        "\u{fffd}",
+        "NaN,",
+        "\u{0}",
+        "APPROVE or not",
+    ];
     // FNV-1a: the same nonsense everywhere, without a dependency.
     let mut state = turn
         .bytes()
         .chain(attempt.to_le_bytes())
-        .fold(0xcbf2_9ce4_8422_2325_u64, |hash, byte| (hash ^ u64::from(byte)).wrapping_mul(0x100_0000_01b3));
+        .fold(0xcbf2_9ce4_8422_2325_u64, |hash, byte| {
+            (hash ^ u64::from(byte)).wrapping_mul(0x100_0000_01b3)
+        });
     let mut text = String::new();
     for _ in 0..24 {
-        state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+        state = state
+            .wrapping_mul(6_364_136_223_846_793_005)
+            .wrapping_add(1_442_695_040_888_963_407);
         text.push_str(PIECES[(state >> 33) as usize % PIECES.len()]);
         text.push(' ');
     }

@@ -19,7 +19,10 @@ pub(crate) struct Builds(Mutex<VecDeque<(Hash, Vec<Given>)>>);
 impl Builds {
     /// What a build with these words and files made before.
     pub(crate) fn find(&self, build: &Hash) -> Option<Vec<Given>> {
-        self.kept().iter().find(|(known, _)| known == build).map(|(_, made)| made.clone())
+        self.kept()
+            .iter()
+            .find(|(known, _)| known == build)
+            .map(|(_, made)| made.clone())
     }
 
     /// Keeps what a build made.
@@ -37,11 +40,16 @@ impl Builds {
     }
 }
 
-/// Tells builds apart: by their words and by the name and content of every file, each with its length,
-/// so that no two read alike.
+/// Tells builds apart: by their words and by the name and content of every file, each with its
+/// length, so that no two read alike.
 pub(crate) fn key(argv: &[String], files: &[Given]) -> Hash {
     let words = argv.iter().map(|word| (b'w', word.as_bytes()));
-    let files = files.iter().flat_map(|file| [(b'n' + u8::from(file.executable), file.path.as_bytes()), (b'f', file.bytes.as_slice())]);
+    let files = files.iter().flat_map(|file| {
+        [
+            (b'n' + u8::from(file.executable), file.path.as_bytes()),
+            (b'f', file.bytes.as_slice()),
+        ]
+    });
     let mut text = Vec::new();
     for (kind, bytes) in words.chain(files) {
         text.push(kind);
@@ -62,7 +70,10 @@ mod tests {
     #[test]
     fn whatever_differs_is_another_build() {
         let file = |path: &str, text: &str| Given::text(path, text);
-        let program = Given { executable: true, ..file("a", "x") };
+        let program = Given {
+            executable: true,
+            ..file("a", "x")
+        };
         let builds = [
             key(&words(&["cc", "a"]), &[file("a", "x")]),
             key(&words(&["cc", "b"]), &[file("a", "x")]),
@@ -74,7 +85,8 @@ mod tests {
             key(&words(&["cc", "a"]), &[file("a", "x"), file("b", "x")]),
             key(&words(&["cc", "a"]), &[]),
         ];
-        let different: std::collections::BTreeSet<String> = builds.iter().map(Hash::to_string).collect();
+        let different: std::collections::BTreeSet<String> =
+            builds.iter().map(Hash::to_string).collect();
         assert_eq!(different.len(), builds.len());
         assert_eq!(builds[0], key(&words(&["cc", "a"]), &[file("a", "x")]));
     }
@@ -82,12 +94,27 @@ mod tests {
     #[test]
     fn the_oldest_go_when_it_is_too_much() {
         let builds = Builds::default();
-        let program = |bytes: usize| vec![Given { path: "p".to_owned(), bytes: vec![0; bytes], executable: true }];
+        let program = |bytes: usize| {
+            vec![Given {
+                path: "p".to_owned(),
+                bytes: vec![0; bytes],
+                executable: true,
+            }]
+        };
         let [first, second, huge] = ["1", "2", "3"].map(|word| key(&words(&[word]), &[]));
         builds.keep(first, &program(MOST_BYTES / 2));
         builds.keep(second, &program(MOST_BYTES / 2 + 1));
-        assert_eq!((builds.find(&first).is_some(), builds.find(&second).map(|made| made.len())), (false, Some(1)));
+        assert_eq!(
+            (
+                builds.find(&first).is_some(),
+                builds.find(&second).map(|made| made.len())
+            ),
+            (false, Some(1))
+        );
         builds.keep(huge, &program(MOST_BYTES + 1));
-        assert!(builds.find(&huge).is_none(), "one that is too large is not kept at all");
+        assert!(
+            builds.find(&huge).is_none(),
+            "one that is too large is not kept at all"
+        );
     }
 }

@@ -46,6 +46,12 @@ pub struct Cell {
 impl Cell {
     /// Nothing runs, so nothing is waited for.
     pub async fn end(self) -> Ended {
-        Ended { end: End::Resource("no cells".to_owned()), ms: 0, stdout: Vec::new(), stderr: Vec::new(), files: Vec::new() }
+        Ended {
+            end: End::Resource("no cells".to_owned()),
+            ms: 0,
+            stdout: Vec::new(),
+            stderr: Vec::new(),
+            files: Vec::new(),
+        }
     }
 }

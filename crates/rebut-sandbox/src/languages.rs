@@ -1,4 +1,5 @@
-//! The languages code can be written in: a table of data, and finding their toolchains on this machine.
+//! The languages code can be written in: a table of data, and finding their toolchains on this
+//! machine.
 
 use crate::{builds::Builds, limits::Limits};
 use rebut_engine::{
@@ -52,8 +53,10 @@ pub struct Language {
     install: String,
 }
 
-static TABLE: LazyLock<BTreeMap<String, Language>> =
-    LazyLock::new(|| toml::from_str(include_str!("languages.toml")).expect("the table is part of the program, and a test reads it"));
+static TABLE: LazyLock<BTreeMap<String, Language>> = LazyLock::new(|| {
+    toml::from_str(include_str!("languages.toml"))
+        .expect("the table is part of the program, and a test reads it")
+});
 
 /// How long a toolchain may take to say where it is.
 const ASKING: Duration = Duration::from_secs(20);
@@ -63,9 +66,13 @@ pub(crate) const BUILD_SECONDS: u64 = 120;
 /// The row of a language; an unknown one is refused.
 pub fn language(name: &str) -> Result<&'static Language, Refused> {
     TABLE.get(name).ok_or_else(|| {
-        let meant = nearest(name, LANGUAGES.iter().copied()).map_or_else(String::new, |meant| format!("did you mean `{meant}`? "));
+        let meant = nearest(name, LANGUAGES.iter().copied())
+            .map_or_else(String::new, |meant| format!("did you mean `{meant}`? "));
         Refused {
-            reason: format!("`{}` is no language this program can run", on_one_line(name)),
+            reason: format!(
+                "`{}` is no language this program can run",
+                on_one_line(name)
+            ),
             fix: format!("{meant}it can be one of {}", LANGUAGES.join(", ")),
         }
     })
@@ -74,29 +81,69 @@ pub fn language(name: &str) -> Result<&'static Language, Refused> {
 /// Finds the toolchain of a language by asking what this machine has.
 pub async fn find(name: &str) -> Result<Toolchain, Refused> {
     let language = language(name)?;
-    let missing = |reason: String| Refused { reason, fix: language.install.clone() };
-    let found = language.programs.iter().chain(&language.needs).map(|program| (program, on_path(program)));
+    let missing = |reason: String| Refused {
+        reason,
+        fix: language.install.clone(),
+    };
+    let found = language
+        .programs
+        .iter()
+        .chain(&language.needs)
+        .map(|program| (program, on_path(program)));
     let found: Vec<_> = found.collect();
-    if let Some((needed, _)) = found[language.programs.len()..].iter().find(|(_, path)| path.is_none()) {
-        return Err(missing(format!("{name} cannot be run: `{needed}` is not installed")));
+    if let Some((needed, _)) = found[language.programs.len()..]
+        .iter()
+        .find(|(_, path)| path.is_none())
+    {
+        return Err(missing(format!(
+            "{name} cannot be run: `{needed}` is not installed"
+        )));
     }
-    let program = found[..language.programs.len()].iter().find_map(|(_, path)| path.clone());
-    let program = program.ok_or_else(|| missing(format!("{name} cannot be run: `{}` is not installed", language.programs[0])))?;
+    let program = found[..language.programs.len()]
+        .iter()
+        .find_map(|(_, path)| path.clone());
+    let program = program.ok_or_else(|| {
+        missing(format!(
+            "{name} cannot be run: `{}` is not installed",
+            language.programs[0]
+        ))
+    })?;
     let said = |error: String| missing(format!("{name} cannot be run: {error}"));
     let folder = if language.root.is_empty() {
-        let real = program.canonicalize().map_err(|error| said(error.to_string()))?;
-        real.parent().and_then(Path::parent).map(Path::to_owned).ok_or_else(|| said("it is at the root of the machine".to_owned()))?
+        let real = program
+            .canonicalize()
+            .map_err(|error| said(error.to_string()))?;
+        real.parent()
+            .and_then(Path::parent)
+            .map(Path::to_owned)
+            .ok_or_else(|| said("it is at the root of the machine".to_owned()))?
     } else {
         let asked = format!("{} {}", program.display(), language.root.join(" "));
-        let fix = format!("make `{asked}` work (with rustup, pyenv or nvm: choose a default version), or {}", language.install);
-        let unusable = |error: String| Refused { reason: format!("{name} cannot be run: {error}"), fix };
+        let fix = format!(
+            "make `{asked}` work (with rustup, pyenv or nvm: choose a default version), or {}",
+            language.install
+        );
+        let unusable = |error: String| Refused {
+            reason: format!("{name} cannot be run: {error}"),
+            fix,
+        };
         PathBuf::from(ask(&program, &language.root).await.map_err(unusable)?)
     };
-    let folder = folder.canonicalize().map_err(|error| said(format!("{}: {error}", folder.display())))?;
+    let folder = folder
+        .canonicalize()
+        .map_err(|error| said(format!("{}: {error}", folder.display())))?;
     check_folder(&folder).map_err(said)?;
     let executable = fill(&language.executable, &folder, &program, "");
-    let version = ask(Path::new(&executable), &language.version).await.unwrap_or_else(|_| "of unknown version".to_owned());
-    Ok(Toolchain { language, program: PathBuf::from(executable), folders: vec![folder], version, builds: Arc::default() })
+    let version = ask(Path::new(&executable), &language.version)
+        .await
+        .unwrap_or_else(|_| "of unknown version".to_owned());
+    Ok(Toolchain {
+        language,
+        program: PathBuf::from(executable),
+        folders: vec![folder],
+        version,
+        builds: Arc::default(),
+    })
 }
 
 impl Toolchain {
@@ -111,23 +158,44 @@ impl Toolchain {
     }
 
     fn words(&self, words: &[String]) -> Vec<String> {
-        words.iter().map(|word| fill(word, self.folder(), &self.program, &self.language.file)).collect()
+        words
+            .iter()
+            .map(|word| fill(word, self.folder(), &self.program, &self.language.file))
+            .collect()
     }
 
     fn folder(&self) -> &Path {
-        self.folders.first().map_or(Path::new("/usr"), PathBuf::as_path)
+        self.folders
+            .first()
+            .map_or(Path::new("/usr"), PathBuf::as_path)
     }
 
     /// What it must find in its environment.
     pub fn env(&self) -> Vec<(String, String)> {
-        let own = self.language.env.iter().map(|(name, value)| (name.clone(), fill(value, self.folder(), &self.program, "")));
-        let bin = self.program.parent().map_or_else(String::new, |folder| format!("{}:", folder.display()));
-        own.chain([("PATH".to_owned(), format!("{bin}/usr/local/bin:/usr/bin:/bin"))]).collect()
+        let own = self
+            .language
+            .env
+            .iter()
+            .map(|(name, value)| (name.clone(), fill(value, self.folder(), &self.program, "")));
+        let bin = self
+            .program
+            .parent()
+            .map_or_else(String::new, |folder| format!("{}:", folder.display()));
+        own.chain([(
+            "PATH".to_owned(),
+            format!("{bin}/usr/local/bin:/usr/bin:/bin"),
+        )])
+        .collect()
     }
 
     /// The limits for running what is written in it.
     pub fn run_limits(&self, wall: Duration) -> Limits {
-        Limits { wall, cpu: wall, memory: self.language.memory_mib << 20, ..Limits::default() }
+        Limits {
+            wall,
+            cpu: wall,
+            memory: self.language.memory_mib << 20,
+            ..Limits::default()
+        }
     }
 
     /// The limits for building.
@@ -147,38 +215,75 @@ impl Toolchain {
 }
 
 fn fill(word: &str, folder: &Path, program: &Path, code: &str) -> String {
-    word.replace("{folder}", &folder.display().to_string()).replace("{program}", &program.display().to_string()).replace("{code}", code)
+    word.replace("{folder}", &folder.display().to_string())
+        .replace("{program}", &program.display().to_string())
+        .replace("{code}", code)
 }
 
 /// Where a program is, along the search path; only absolute places count.
 fn on_path(program: &str) -> Option<PathBuf> {
     let path = std::env::var_os("PATH")?;
-    std::env::split_paths(&path).filter(|folder| folder.is_absolute()).map(|folder| folder.join(program)).find(|file| file.is_file())
+    std::env::split_paths(&path)
+        .filter(|folder| folder.is_absolute())
+        .map(|folder| folder.join(program))
+        .find(|file| file.is_file())
 }
 
-/// The first line a program of this machine says. It is asked outside of any project, whose files could choose another version.
+/// The first line a program of this machine says. It is asked outside of any project, whose files
+/// could choose another version.
 async fn ask(program: &Path, arguments: &[String]) -> Result<String, String> {
     let mut command = tokio::process::Command::new(program);
-    command.args(arguments).current_dir("/").stdin(Stdio::null()).kill_on_drop(true);
-    let said = tokio::time::timeout(ASKING, command.output()).await.map_err(|_| format!("{} does not answer", program.display()))?;
+    command
+        .args(arguments)
+        .current_dir("/")
+        .stdin(Stdio::null())
+        .kill_on_drop(true);
+    let said = tokio::time::timeout(ASKING, command.output())
+        .await
+        .map_err(|_| format!("{} does not answer", program.display()))?;
     let said = said.map_err(|error| format!("{}: {error}", program.display()))?;
     let text = String::from_utf8_lossy(&said.stdout).into_owned();
-    let line = text.lines().next().map(on_one_line).filter(|line| said.status.success() && !line.is_empty());
-    let words: Vec<String> = String::from_utf8_lossy(&said.stderr).lines().map(on_one_line).filter(|line| !line.is_empty()).collect();
-    let words = if words.is_empty() { "nothing".to_owned() } else { words.join("; ").chars().take(300).collect() };
-    line.ok_or_else(|| format!("{} {} says: {words}", program.display(), arguments.join(" ")))
+    let line = text
+        .lines()
+        .next()
+        .map(on_one_line)
+        .filter(|line| said.status.success() && !line.is_empty());
+    let words: Vec<String> = String::from_utf8_lossy(&said.stderr)
+        .lines()
+        .map(on_one_line)
+        .filter(|line| !line.is_empty())
+        .collect();
+    let words = if words.is_empty() {
+        "nothing".to_owned()
+    } else {
+        words.join("; ").chars().take(300).collect()
+    };
+    line.ok_or_else(|| {
+        format!(
+            "{} {} says: {words}",
+            program.display(),
+            arguments.join(" ")
+        )
+    })
 }
 
-/// A toolchain's folder is shown to the cell. One that holds the user's home or the project is more than a toolchain.
+/// A toolchain's folder is shown to the cell. One that holds the user's home or the project is more
+/// than a toolchain.
 fn check_folder(folder: &Path) -> Result<(), String> {
-    let own = [std::env::var_os("HOME").map(PathBuf::from), std::env::current_dir().ok()];
+    let own = [
+        std::env::var_os("HOME").map(PathBuf::from),
+        std::env::current_dir().ok(),
+    ];
     let holds = own
         .into_iter()
         .flatten()
         .filter_map(|path| path.canonicalize().ok())
         .any(|path| path.starts_with(folder) && path != Path::new("/"));
     if holds || folder.parent().is_none() {
-        return Err(format!("it lives in {}, which holds more than it; install it in a folder of its own", folder.display()));
+        return Err(format!(
+            "it lives in {}, which holds more than it; install it in a folder of its own",
+            folder.display()
+        ));
     }
     Ok(())
 }
@@ -192,13 +297,23 @@ mod tests {
         let mut names: Vec<&str> = LANGUAGES.to_vec();
         names.sort_unstable();
         assert_eq!(TABLE.keys().map(String::as_str).collect::<Vec<_>>(), names);
-        assert!(language("pyhton").is_err_and(|refused| refused.fix.starts_with("did you mean `python`?")));
+        assert!(
+            language("pyhton")
+                .is_err_and(|refused| refused.fix.starts_with("did you mean `python`?"))
+        );
     }
 
     #[test]
     fn a_folder_that_holds_more_than_a_toolchain_is_not_shown() {
-        let here = std::env::current_dir().expect("tests have a directory").canonicalize().expect("it exists");
-        for folder in [Path::new("/"), &here, here.parent().expect("a crate is not the root")] {
+        let here = std::env::current_dir()
+            .expect("tests have a directory")
+            .canonicalize()
+            .expect("it exists");
+        for folder in [
+            Path::new("/"),
+            &here,
+            here.parent().expect("a crate is not the root"),
+        ] {
             assert!(check_folder(folder).is_err(), "{}", folder.display());
         }
         assert_eq!(check_folder(Path::new("/usr")), Ok(()));

@@ -1,4 +1,5 @@
-//! Untrusted code in a cell: bubblewrap and namespaces around it, Landlock and seccomp inside, a warden that leaves nothing behind.
+//! Untrusted code in a cell: bubblewrap and namespaces around it, Landlock and seccomp inside, a
+//! warden that leaves nothing behind.
 
 mod builds;
 mod languages;
@@ -39,7 +40,8 @@ use rebut_engine::sandbox::{Job, LANGUAGES, Ran, Refused, Sandbox, Tests};
 use std::{collections::BTreeMap, process::ExitCode};
 use tokio::sync::OnceCell;
 
-/// The sandbox of this machine. It is proven at its first use, and what is found (also that it does not hold) stays found.
+/// The sandbox of this machine. It is proven at its first use, and what is found (also that it does
+/// not hold) stays found.
 #[derive(Debug)]
 pub struct BubbleSandbox {
     inner: Inner,
@@ -50,25 +52,48 @@ pub struct BubbleSandbox {
 impl BubbleSandbox {
     /// A sandbox whose inner stage is started like that; nothing is looked at yet.
     pub fn new(inner: Inner) -> Self {
-        let toolchains = LANGUAGES.iter().map(|name| (*name, OnceCell::new())).collect();
-        Self { inner, jail: OnceCell::new(), toolchains }
+        let toolchains = LANGUAGES
+            .iter()
+            .map(|name| (*name, OnceCell::new()))
+            .collect();
+        Self {
+            inner,
+            jail: OnceCell::new(),
+            toolchains,
+        }
     }
 
     /// The proven jail, or why there is none.
     pub async fn jail(&self) -> Result<&Jail, Refused> {
-        self.jail.get_or_init(|| Jail::prove(self.inner.clone())).await.as_ref().map_err(Clone::clone)
+        self.jail
+            .get_or_init(|| Jail::prove(self.inner.clone()))
+            .await
+            .as_ref()
+            .map_err(Clone::clone)
     }
 
     /// The toolchain of a language, or what to install.
     pub async fn toolchain(&self, name: &str) -> Result<&Toolchain, Refused> {
         language(name)?;
-        let unknown = || Refused { reason: format!("`{name}` has no toolchain"), fix: format!("use one of {}", LANGUAGES.join(", ")) };
+        let unknown = || Refused {
+            reason: format!("`{name}` has no toolchain"),
+            fix: format!("use one of {}", LANGUAGES.join(", ")),
+        };
         let found = self.toolchains.get(name).ok_or_else(unknown)?;
-        found.get_or_init(|| find_toolchain(name)).await.as_ref().map_err(Clone::clone)
+        found
+            .get_or_init(|| find_toolchain(name))
+            .await
+            .as_ref()
+            .map_err(Clone::clone)
     }
 
-    /// The tests a text shows, without any code; or why there can be none in it. Refused where this machine cannot look.
-    pub async fn list_tests(&self, language: &str, tests: &Tests) -> Result<Result<Vec<String>, String>, Refused> {
+    /// The tests a text shows, without any code; or why there can be none in it. Refused where this
+    /// machine cannot look.
+    pub async fn list_tests(
+        &self,
+        language: &str,
+        tests: &Tests,
+    ) -> Result<Result<Vec<String>, String>, Refused> {
         let toolchain = self.toolchain(language).await?;
         running::list_tests(self.jail().await?, toolchain, language, tests).await
     }
@@ -85,7 +110,8 @@ impl Sandbox for BubbleSandbox {
 /// The word by which the program knows that it is the inner stage of a sandbox.
 pub const INNER: &str = "__sandbox-inner";
 
-/// What `main` calls when its first argument is [`INNER`], before anything else; `args` are those behind it.
+/// What `main` calls when its first argument is [`INNER`], before anything else; `args` are those
+/// behind it.
 #[cfg(target_os = "linux")]
 pub fn inner_main(args: impl Iterator<Item = String>) -> ExitCode {
     let args: Vec<String> = args.collect();

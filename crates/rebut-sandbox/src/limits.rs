@@ -10,7 +10,8 @@ pub struct Limits {
     pub wall: Duration,
     /// Processor time of each of its processes.
     pub cpu: Duration,
-    /// Memory in bytes: of all its processes together where a control group bounds it, else of each of them.
+    /// Memory in bytes: of all its processes together where a control group bounds it, else of each
+    /// of them.
     pub memory: u64,
     /// Processes and threads at once.
     pub processes: u32,
@@ -28,8 +29,8 @@ pub struct Limits {
 pub const PROCESSOR_TIME: &str = "processor time";
 
 impl Limits {
-    /// The processor time as the kernel counts it: in whole seconds, never less than asked. Where both limits are the same, wall-clock time is
-    /// over first, and the end says so.
+    /// The processor time as the kernel counts it: in whole seconds, never less than asked. Where
+    /// both limits are the same, wall-clock time is over first, and the end says so.
     pub fn cpu_seconds(&self) -> u64 {
         self.cpu.as_secs() + 1
     }

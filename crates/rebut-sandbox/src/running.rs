@@ -16,7 +16,10 @@ pub(crate) async fn run(jail: &Jail, toolchain: &Toolchain, job: &Job) -> Result
         #[cfg(target_os = "linux")]
         Work::Tests(tests) => crate::grading::run(jail, toolchain, job, tests).await,
         #[cfg(not(target_os = "linux"))]
-        Work::Tests(_) => Err(Refused { reason: "tests run in cells, and this system has none".to_owned(), fix: "use Linux".to_owned() }),
+        Work::Tests(_) => Err(Refused {
+            reason: "tests run in cells, and this system has none".to_owned(),
+            fix: "use Linux".to_owned(),
+        }),
     }
 }
 
@@ -34,7 +37,10 @@ pub(crate) async fn list_tests(
     #[cfg(not(target_os = "linux"))]
     {
         let _ = (jail, toolchain, language, tests);
-        Err(Refused { reason: "tests run in cells, and this system has none".to_owned(), fix: "use Linux".to_owned() })
+        Err(Refused {
+            reason: "tests run in cells, and this system has none".to_owned(),
+            fix: "use Linux".to_owned(),
+        })
     }
 }
 
@@ -43,32 +49,78 @@ fn wall(seconds: u32) -> Result<Duration, Refused> {
     if (1..=LONGEST).contains(&seconds) {
         return Ok(Duration::from_secs(seconds.into()));
     }
-    Err(Refused { reason: format!("{seconds} seconds is no time for a run"), fix: format!("give it 1 to {LONGEST} seconds") })
+    Err(Refused {
+        reason: format!("{seconds} seconds is no time for a run"),
+        fix: format!("give it 1 to {LONGEST} seconds"),
+    })
 }
 
-async fn program(jail: &Jail, toolchain: &Toolchain, job: &Job, stdin: &str, args: &[String], wall: Duration) -> Result<Ran, Refused> {
+async fn program(
+    jail: &Jail,
+    toolchain: &Toolchain,
+    job: &Job,
+    stdin: &str,
+    args: &[String],
+    wall: Duration,
+) -> Result<Ran, Refused> {
     let files = match build(jail, toolchain, &job.code).await? {
         Ok(files) => files,
         Err(ended) => return Ok(ran(jail, ended)),
     };
-    let argv = toolchain.run().into_iter().chain(args.iter().cloned()).collect();
-    let (folders, env, limits) = (toolchain.folders.clone(), toolchain.env(), toolchain.run_limits(wall));
-    let cell = jail.spawn(Spec { argv, writable: files, folders, env, limits, ..Spec::default() }).await?;
+    let argv = toolchain
+        .run()
+        .into_iter()
+        .chain(args.iter().cloned())
+        .collect();
+    let (folders, env, limits) = (
+        toolchain.folders.clone(),
+        toolchain.env(),
+        toolchain.run_limits(wall),
+    );
+    let cell = jail
+        .spawn(Spec {
+            argv,
+            writable: files,
+            folders,
+            env,
+            limits,
+            ..Spec::default()
+        })
+        .await?;
     Ok(ran(jail, feed(cell, stdin).await))
 }
 
-/// The files a program is run from: the code as it is, or what was made of it; else how the building ended.
-pub(crate) async fn build(jail: &Jail, toolchain: &Toolchain, code: &str) -> Result<Result<Vec<Given>, Ended>, Refused> {
+/// The files a program is run from: the code as it is, or what was made of it; else how the
+/// building ended.
+pub(crate) async fn build(
+    jail: &Jail,
+    toolchain: &Toolchain,
+    code: &str,
+) -> Result<Result<Vec<Given>, Ended>, Refused> {
     let code = Given::text(toolchain.language.file.clone(), code);
     let argv = toolchain.build();
     if argv.is_empty() {
         return Ok(Ok(vec![code]));
     }
-    let (folders, env, limits) = (toolchain.folders.clone(), toolchain.env(), toolchain.build_limits());
-    let spec = Spec { argv, writable: vec![code], folders, env, limits, collect: vec!["solution".to_owned()], ..Spec::default() };
+    let (folders, env, limits) = (
+        toolchain.folders.clone(),
+        toolchain.env(),
+        toolchain.build_limits(),
+    );
+    let spec = Spec {
+        argv,
+        writable: vec![code],
+        folders,
+        env,
+        limits,
+        collect: vec!["solution".to_owned()],
+        ..Spec::default()
+    };
     let mut ended = jail.spawn(spec).await?.end().await;
     match ended.end {
-        End::Exited(0) if !ended.files.is_empty() => return Ok(Ok(std::mem::take(&mut ended.files))),
+        End::Exited(0) if !ended.files.is_empty() => {
+            return Ok(Ok(std::mem::take(&mut ended.files)));
+        }
         // A compiler that says no, or that made nothing; other ends say themselves what they are.
         End::Exited(_) => ended.end = End::NotBuilt,
         _ => {}
@@ -76,15 +128,37 @@ pub(crate) async fn build(jail: &Jail, toolchain: &Toolchain, code: &str) -> Res
     Ok(Err(ended))
 }
 
-pub(crate) async fn beside(jail: &Jail, toolchain: &Toolchain, job: &Job, command: &Command, wall: Duration) -> Result<Ran, Refused> {
+pub(crate) async fn beside(
+    jail: &Jail,
+    toolchain: &Toolchain,
+    job: &Job,
+    command: &Command,
+    wall: Duration,
+) -> Result<Ran, Refused> {
     let code = Given::text(toolchain.language.file.clone(), job.code.as_str());
-    let files = command.files.iter().map(|(path, text)| Given::text(path.clone(), text.as_str()));
+    let files = command
+        .files
+        .iter()
+        .map(|(path, text)| Given::text(path.clone(), text.as_str()));
     let writable = std::iter::once(code).chain(files).collect();
-    let argv = command.argv.iter().map(|word| word.replace("{code}", &toolchain.language.file)).collect();
+    let argv = command
+        .argv
+        .iter()
+        .map(|word| word.replace("{code}", &toolchain.language.file))
+        .collect();
     let mut limits = toolchain.build_limits();
     (limits.wall, limits.cpu) = (wall, wall);
     let (folders, env) = (toolchain.folders.clone(), toolchain.env());
-    let cell = jail.spawn(Spec { argv, writable, folders, env, limits, ..Spec::default() }).await?;
+    let cell = jail
+        .spawn(Spec {
+            argv,
+            writable,
+            folders,
+            env,
+            limits,
+            ..Spec::default()
+        })
+        .await?;
     Ok(ran(jail, cell.end().await))
 }
 

@@ -5,15 +5,31 @@ use rebut_engine::{
     sandbox::{LANGUAGES, Refused, Style},
 };
 
-/// How tests of a language can be written; nothing for a language nobody knows. A command fits every language.
+/// How tests of a language can be written; nothing for a language nobody knows. A command fits
+/// every language.
 pub fn styles_of(language: &str) -> &'static [Style] {
-    STYLES.iter().find(|(name, _)| *name == language).map_or(&[], |(_, styles)| styles)
+    STYLES
+        .iter()
+        .find(|(name, _)| *name == language)
+        .map_or(&[], |(_, styles)| styles)
 }
 
 /// One row for each language.
 const STYLES: &[(&str, &[Style])] = &[
-    ("python", &[Style::Asserts, Style::Pytest, Style::Unittest, Style::Program, Style::Doctest]),
-    ("javascript", &[Style::Asserts, Style::NodeTest, Style::Program]),
+    (
+        "python",
+        &[
+            Style::Asserts,
+            Style::Pytest,
+            Style::Unittest,
+            Style::Program,
+            Style::Doctest,
+        ],
+    ),
+    (
+        "javascript",
+        &[Style::Asserts, Style::NodeTest, Style::Program],
+    ),
     ("rust", &[Style::CargoTest]),
     ("go", &[Style::GoTest]),
     ("c", &[Style::Asserts, Style::Program]),
@@ -32,8 +48,18 @@ pub fn check_style(language: &str, style: Option<Style>) -> Result<(), Refused> 
     }
     match style.filter(|style| *style != Style::Command && !known.contains(style)) {
         Some(style) => Err(Refused {
-            reason: format!("tests of {language} code are not written as `{}`", style_name(style)),
-            fix: format!("use one of: {}", known.iter().map(|style| style_name(*style)).collect::<Vec<_>>().join(", ")),
+            reason: format!(
+                "tests of {language} code are not written as `{}`",
+                style_name(style)
+            ),
+            fix: format!(
+                "use one of: {}",
+                known
+                    .iter()
+                    .map(|style| style_name(*style))
+                    .collect::<Vec<_>>()
+                    .join(", ")
+            ),
         }),
         None => Ok(()),
     }
@@ -41,7 +67,10 @@ pub fn check_style(language: &str, style: Option<Style>) -> Result<(), Refused> 
 
 /// A style's name as people write it.
 pub fn style_name(style: Style) -> String {
-    serde_json::to_value(style).ok().and_then(|value| value.as_str().map(str::to_owned)).unwrap_or_default()
+    serde_json::to_value(style)
+        .ok()
+        .and_then(|value| value.as_str().map(str::to_owned))
+        .unwrap_or_default()
 }
 
 #[cfg(test)]
@@ -50,17 +79,29 @@ mod tests {
 
     #[test]
     fn every_language_has_its_styles_and_refuses_the_others() {
-        assert_eq!(STYLES.iter().map(|(name, _)| *name).collect::<Vec<_>>(), LANGUAGES);
+        assert_eq!(
+            STYLES.iter().map(|(name, _)| *name).collect::<Vec<_>>(),
+            LANGUAGES
+        );
         let rows = [
             ("python", Some(Style::Doctest), ""),
-            ("python", Some(Style::GoTest), "use one of: asserts, pytest, unittest, program, doctest"),
+            (
+                "python",
+                Some(Style::GoTest),
+                "use one of: asserts, pytest, unittest, program, doctest",
+            ),
             ("go", Some(Style::Command), ""),
             ("go", None, ""),
             ("cobol", None, "use one of: python"),
         ];
         for (language, style, expected) in rows {
-            let fix = check_style(language, style).err().map_or_else(String::new, |refused| refused.fix);
-            assert!(fix.starts_with(expected) && fix.is_empty() == expected.is_empty(), "{language} {style:?}: {fix}");
+            let fix = check_style(language, style)
+                .err()
+                .map_or_else(String::new, |refused| refused.fix);
+            assert!(
+                fix.starts_with(expected) && fix.is_empty() == expected.is_empty(),
+                "{language} {style:?}: {fix}"
+            );
         }
     }
 }

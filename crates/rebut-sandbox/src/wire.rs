@@ -1,4 +1,5 @@
-//! What the program and the warden of a cell say to each other: frames of JSON, each followed by the bytes of its files.
+//! What the program and the warden of a cell say to each other: frames of JSON, each followed by
+//! the bytes of its files.
 
 use crate::{limits::Limits, spec::Given};
 use serde::{Deserialize, Serialize, de::DeserializeOwned};
@@ -40,7 +41,8 @@ pub(crate) struct Order {
     pub inner: PathBuf,
     /// Its first arguments.
     pub inner_args: Vec<String>,
-    /// How many control groups the cell is put in; as many descriptors to enter, then to leave them, come with the order.
+    /// How many control groups the cell is put in; as many descriptors to enter, then to leave
+    /// them, come with the order.
     pub groups: usize,
 }
 
@@ -115,24 +117,42 @@ const LARGEST: u32 = 16 << 20;
 
 /// Files as they are announced in a frame.
 pub(crate) fn entries(files: &[Given]) -> Vec<Entry> {
-    files.iter().map(|file| Entry { path: file.path.clone(), executable: file.executable, length: file.bytes.len() as u64 }).collect()
+    files
+        .iter()
+        .map(|file| Entry {
+            path: file.path.clone(),
+            executable: file.executable,
+            length: file.bytes.len() as u64,
+        })
+        .collect()
 }
 
 /// A frame: its length, its JSON, the bytes of its files.
-pub(crate) fn frame<'a>(said: &impl Serialize, files: impl IntoIterator<Item = &'a Given>) -> io::Result<Vec<u8>> {
+pub(crate) fn frame<'a>(
+    said: &impl Serialize,
+    files: impl IntoIterator<Item = &'a Given>,
+) -> io::Result<Vec<u8>> {
     let json = serde_json::to_vec(said)?;
-    let length = u32::try_from(json.len()).ok().filter(|length| *length <= LARGEST);
+    let length = u32::try_from(json.len())
+        .ok()
+        .filter(|length| *length <= LARGEST);
     let length = length.ok_or_else(|| io::Error::other("too much is asked of a cell at once"))?;
     let mut bytes = length.to_le_bytes().to_vec();
     bytes.extend(json);
-    files.into_iter().for_each(|file| bytes.extend_from_slice(&file.bytes));
+    files
+        .into_iter()
+        .for_each(|file| bytes.extend_from_slice(&file.bytes));
     Ok(bytes)
 }
 
 /// How long the JSON of a frame is, by its first bytes.
 pub(crate) fn length_of(head: [u8; 4]) -> io::Result<usize> {
     let length = u32::from_le_bytes(head);
-    if length > LARGEST { Err(io::Error::other("a frame is too large")) } else { Ok(length as usize) }
+    if length > LARGEST {
+        Err(io::Error::other("a frame is too large"))
+    } else {
+        Ok(length as usize)
+    }
 }
 
 /// Reads one frame, without the bytes of its files.
@@ -152,12 +172,20 @@ pub(crate) fn read_files(from: &mut impl Read, entries: &[Entry]) -> io::Result<
         if read as u64 != entry.length {
             return Err(io::ErrorKind::UnexpectedEof.into());
         }
-        Ok(Given { path: entry.path.clone(), bytes, executable: entry.executable })
+        Ok(Given {
+            path: entry.path.clone(),
+            bytes,
+            executable: entry.executable,
+        })
     };
     entries.iter().map(|entry| one(entry, from)).collect()
 }
 
 /// Writes one frame.
-pub(crate) fn write<'a>(to: &mut impl Write, said: &impl Serialize, files: impl IntoIterator<Item = &'a Given>) -> io::Result<()> {
+pub(crate) fn write<'a>(
+    to: &mut impl Write,
+    said: &impl Serialize,
+    files: impl IntoIterator<Item = &'a Given>,
+) -> io::Result<()> {
     to.write_all(&frame(said, files)?)
 }

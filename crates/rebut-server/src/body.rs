@@ -8,7 +8,10 @@ use axum::{
 use futures_util::StreamExt;
 use serde::{
     Deserialize, Deserializer,
-    de::{DeserializeOwned, DeserializeSeed, Error, MapAccess, SeqAccess, Visitor, value::MapAccessDeserializer},
+    de::{
+        DeserializeOwned, DeserializeSeed, Error, MapAccess, SeqAccess, Visitor,
+        value::MapAccessDeserializer,
+    },
 };
 use std::{
     collections::HashSet,
@@ -22,9 +25,16 @@ use std::{
 pub const DEEPEST: usize = 64;
 
 /// The bytes of a body that may be JSON; empty where there is none.
-pub async fn read(headers: &HeaderMap, body: Body, most: usize, within: Duration) -> Result<Bytes, Problem> {
+pub async fn read(
+    headers: &HeaderMap,
+    body: Body,
+    most: usize,
+    within: Duration,
+) -> Result<Bytes, Problem> {
     check_kind(headers)?;
-    let announced = headers.get(header::CONTENT_LENGTH).and_then(|value| value.to_str().ok()?.parse::<u64>().ok());
+    let announced = headers
+        .get(header::CONTENT_LENGTH)
+        .and_then(|value| value.to_str().ok()?.parse::<u64>().ok());
     if announced.is_some_and(|announced| announced > most as u64) {
         return Err(too_large(most));
     }
@@ -39,22 +49,30 @@ pub async fn read(headers: &HeaderMap, body: Body, most: usize, within: Duration
         return Err(not_json());
     }
     match depth(&bytes) {
-        deep if deep > DEEPEST => Err(Problem::bad_request(format!("the JSON is nested more than {DEEPEST} levels deep"))),
+        deep if deep > DEEPEST => Err(Problem::bad_request(format!(
+            "the JSON is nested more than {DEEPEST} levels deep"
+        ))),
         _ => Ok(bytes),
     }
 }
 
-/// What JSON text means. What is not JSON is a bad request; what is JSON of another form, or says something twice, cannot be processed.
+/// What JSON text means. What is not JSON is a bad request; what is JSON of another form, or says
+/// something twice, cannot be processed.
 pub fn parse<T: DeserializeOwned>(bytes: &[u8]) -> Result<T, Problem> {
-    let once = Once(&mut String::new()).deserialize(&mut serde_json::Deserializer::from_slice(bytes));
+    let once =
+        Once(&mut String::new()).deserialize(&mut serde_json::Deserializer::from_slice(bytes));
     let read = once.and_then(|()| serde_json::from_slice::<Object<T>>(bytes));
-    read.map(|Object(meant)| meant).map_err(|error| match error.classify() {
-        serde_json::error::Category::Data => Problem::unprocessable(format!("the body does not fit: {error}")),
-        _ => Problem::bad_request(format!("the body is not JSON: {error}")),
-    })
+    read.map(|Object(meant)| meant)
+        .map_err(|error| match error.classify() {
+            serde_json::error::Category::Data => {
+                Problem::unprocessable(format!("the body does not fit: {error}"))
+            }
+            _ => Problem::bad_request(format!("the body is not JSON: {error}")),
+        })
 }
 
-/// Something that is said as an object. Serde would also take a list of its fields, which the document of the interface does not.
+/// Something that is said as an object. Serde would also take a list of its fields, which the
+/// document of the interface does not.
 struct Object<T>(T);
 
 impl<'de, T: Deserialize<'de>> Deserialize<'de> for Object<T> {
@@ -77,7 +95,8 @@ impl<'de, T: Deserialize<'de>> Visitor<'de> for ObjectVisitor<T> {
     }
 }
 
-/// Looks through JSON for an object that has a field twice: which one counts, every reader decides otherwise. Holds where it looks.
+/// Looks through JSON for an object that has a field twice: which one counts, every reader decides
+/// otherwise. Holds where it looks.
 struct Once<'a>(&'a mut String);
 
 impl<'de> DeserializeSeed<'de> for Once<'_> {
@@ -148,30 +167,53 @@ impl<'de> Visitor<'de> for Once<'_> {
 }
 
 /// A field that is an object.
-pub fn object<'de, T: Deserialize<'de>, D: Deserializer<'de>>(deserializer: D) -> Result<T, D::Error> {
+pub fn object<'de, T: Deserialize<'de>, D: Deserializer<'de>>(
+    deserializer: D,
+) -> Result<T, D::Error> {
     Object::deserialize(deserializer).map(|Object(meant)| meant)
 }
 
 /// A field that is a list of objects.
-pub fn objects<'de, T: Deserialize<'de>, D: Deserializer<'de>>(deserializer: D) -> Result<Vec<T>, D::Error> {
+pub fn objects<'de, T: Deserialize<'de>, D: Deserializer<'de>>(
+    deserializer: D,
+) -> Result<Vec<T>, D::Error> {
     let all = Vec::<Object<T>>::deserialize(deserializer)?;
     Ok(all.into_iter().map(|Object(meant)| meant).collect())
 }
 
-/// A field that may hold a whole number from 0 on. In JSON Schema `7.0` is one, and some programs write all their numbers so.
+/// A field that may hold a whole number from 0 on. In JSON Schema `7.0` is one, and some programs
+/// write all their numbers so.
 pub fn whole<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<u64>, D::Error> {
-    let Some(number) = Option::<serde_json::Number>::deserialize(deserializer)? else { return Ok(None) };
-    // The first number that is too large for 64 bits can be told exactly; what is below it and whole is kept exactly.
-    let from_float = |float: f64| (float.fract() == 0.0 && (0.0..18_446_744_073_709_551_616.0).contains(&float)).then_some(float as u64);
-    let whole = number.as_u64().or_else(|| number.as_f64().and_then(from_float));
-    whole.map(Some).ok_or_else(|| D::Error::custom(format!("`{number}` is not a whole number from 0 on")))
+    let Some(number) = Option::<serde_json::Number>::deserialize(deserializer)? else {
+        return Ok(None);
+    };
+    // The first number that is too large for 64 bits can be told exactly; what is below it and
+    // whole is kept exactly.
+    let from_float = |float: f64| {
+        (float.fract() == 0.0 && (0.0..18_446_744_073_709_551_616.0).contains(&float))
+            .then_some(float as u64)
+    };
+    let whole = number
+        .as_u64()
+        .or_else(|| number.as_f64().and_then(from_float));
+    whole
+        .map(Some)
+        .ok_or_else(|| D::Error::custom(format!("`{number}` is not a whole number from 0 on")))
 }
 
 /// The same within bounds, which the refusal names.
-pub fn within<'de, D: Deserializer<'de>>(deserializer: D, field: &str, bounds: RangeInclusive<u64>) -> Result<Option<u64>, D::Error> {
+pub fn within<'de, D: Deserializer<'de>>(
+    deserializer: D,
+    field: &str,
+    bounds: RangeInclusive<u64>,
+) -> Result<Option<u64>, D::Error> {
     let number = whole(deserializer)?;
     match number.filter(|number| !bounds.contains(number)) {
-        Some(number) => Err(D::Error::custom(format!("`{field}` is {} to {}, not {number}", bounds.start(), bounds.end()))),
+        Some(number) => Err(D::Error::custom(format!(
+            "`{field}` is {} to {}, not {number}",
+            bounds.start(),
+            bounds.end()
+        ))),
         None => Ok(number),
     }
 }
@@ -185,7 +227,8 @@ async fn collect(body: Body, most: usize) -> Result<Bytes, Problem> {
     let mut stream = body.into_data_stream();
     let mut bytes = Vec::new();
     while let Some(piece) = stream.next().await {
-        let piece = piece.map_err(|error| Problem::bad_request(format!("the body broke off: {error}")))?;
+        let piece =
+            piece.map_err(|error| Problem::bad_request(format!("the body broke off: {error}")))?;
         if bytes.len() + piece.len() > most {
             return Err(too_large(most));
         }
@@ -196,7 +239,10 @@ async fn collect(body: Body, most: usize) -> Result<Bytes, Problem> {
 
 /// A form that a foreign page can send without being asked first is not taken.
 fn check_kind(headers: &HeaderMap) -> Result<(), Problem> {
-    let encoded = headers.get_all(header::CONTENT_ENCODING).iter().any(|value| value != "identity");
+    let encoded = headers
+        .get_all(header::CONTENT_ENCODING)
+        .iter()
+        .any(|value| value != "identity");
     let kinds: Vec<_> = headers.get_all(header::CONTENT_TYPE).iter().collect();
     match kinds[..] {
         [] if !encoded => Ok(()),
@@ -206,7 +252,9 @@ fn check_kind(headers: &HeaderMap) -> Result<(), Problem> {
 }
 
 fn is_json(kind: &str) -> bool {
-    kind.split(';').next().is_some_and(|kind| kind.trim().eq_ignore_ascii_case("application/json"))
+    kind.split(';')
+        .next()
+        .is_some_and(|kind| kind.trim().eq_ignore_ascii_case("application/json"))
 }
 
 fn not_json() -> Problem {
@@ -259,12 +307,20 @@ mod tests {
 
     #[test]
     fn what_is_meant_as_an_object_or_a_whole_number_is_one() {
-        let numbers = [("7", Some(7)), ("7.0", Some(7)), ("7e2", Some(700)), ("18446744073709551615", Some(u64::MAX)), ("null", None)];
+        let numbers = [
+            ("7", Some(7)),
+            ("7.0", Some(7)),
+            ("7e2", Some(700)),
+            ("18446744073709551615", Some(u64::MAX)),
+            ("null", None),
+        ];
         for (said, meant) in numbers {
-            let read = parse::<Said>(format!("{{\"number\": {said}}}").as_bytes()).map(|said| said.number);
+            let read =
+                parse::<Said>(format!("{{\"number\": {said}}}").as_bytes()).map(|said| said.number);
             assert_eq!(read.ok(), Some(meant), "{said}");
         }
-        let good = parse::<Said>(br#"{"inner": {"word": "a"}, "list": [{"word": "b"}]}"#).expect("objects");
+        let good = parse::<Said>(br#"{"inner": {"word": "a"}, "list": [{"word": "b"}]}"#)
+            .expect("objects");
         assert_eq!((good.inner.word.as_str(), good.list.len()), ("a", 1));
         let refused = [
             r#"{"number": 7.5}"#,
@@ -283,7 +339,11 @@ mod tests {
             "7",
         ];
         for said in refused {
-            assert_eq!(parse::<Said>(said.as_bytes()).map_err(|problem| problem.status), Err(422), "{said}");
+            assert_eq!(
+                parse::<Said>(said.as_bytes()).map_err(|problem| problem.status),
+                Err(422),
+                "{said}"
+            );
         }
     }
 
@@ -291,22 +351,46 @@ mod tests {
     fn nothing_is_said_twice_at_any_depth() {
         let rows = [
             (r#"{"number": 1, "number": 2}"#, "`number`"),
-            (r#"{"inner": {"word": "a", "more": {"x": 1, "x": 1}}}"#, "`inner.more.x`"),
-            (r#"{"list": [{"word": "a"}, {"word": "a", "w\u006frd": "b"}]}"#, "`list[1].word`"),
-            (r#"{"list": [[[{"word": "a", "b": 1, "word": "a"}]]]}"#, "`list[0][0][0].word`"),
+            (
+                r#"{"inner": {"word": "a", "more": {"x": 1, "x": 1}}}"#,
+                "`inner.more.x`",
+            ),
+            (
+                r#"{"list": [{"word": "a"}, {"word": "a", "w\u006frd": "b"}]}"#,
+                "`list[1].word`",
+            ),
+            (
+                r#"{"list": [[[{"word": "a", "b": 1, "word": "a"}]]]}"#,
+                "`list[0][0][0].word`",
+            ),
         ];
         for (said, place) in rows {
             let problem = parse::<Said>(said.as_bytes()).expect_err(said);
             assert_eq!(problem.status, 422, "{said}");
-            assert!(problem.detail.contains(&format!("{place} is there twice")), "{said}: {}", problem.detail);
+            assert!(
+                problem.detail.contains(&format!("{place} is there twice")),
+                "{said}: {}",
+                problem.detail
+            );
         }
-        assert!(parse::<Said>(br#"{"inner": {"word": "a"}, "list": [{"word": "a"}, {"word": "a"}]}"#).is_ok(), "each object has its own");
+        assert!(
+            parse::<Said>(br#"{"inner": {"word": "a"}, "list": [{"word": "a"}, {"word": "a"}]}"#)
+                .is_ok(),
+            "each object has its own"
+        );
     }
 
     #[test]
     fn depth_counts_brackets_outside_of_text() {
-        let rows: &[(&str, usize)] =
-            &[("", 0), ("1", 0), ("[]", 1), (r#"{"a":[{}]}"#, 3), (r#"["[[[", "\"[[", "\\"]"#, 1), ("]]][[", 2), (r#"{"[":{"]":[]}}"#, 3)];
+        let rows: &[(&str, usize)] = &[
+            ("", 0),
+            ("1", 0),
+            ("[]", 1),
+            (r#"{"a":[{}]}"#, 3),
+            (r#"["[[[", "\"[[", "\\"]"#, 1),
+            ("]]][[", 2),
+            (r#"{"[":{"]":[]}}"#, 3),
+        ];
         for (json, expected) in rows {
             assert_eq!(depth(json.as_bytes()), *expected, "{json}");
         }

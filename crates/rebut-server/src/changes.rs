@@ -1,5 +1,5 @@
-//! Requests that change something are seen through, whatever becomes of the connection they came by: the
-//! client may hang up at any moment, and nothing is left half done.
+//! Requests that change something are seen through, whatever becomes of the connection they came
+//! by: the client may hang up at any moment, and nothing is left half done.
 
 use std::sync::Arc;
 use tokio::sync::watch;
@@ -11,14 +11,19 @@ pub struct Changes {
 
 impl Default for Changes {
     fn default() -> Self {
-        Self { count: watch::Sender::new(0) }
+        Self {
+            count: watch::Sender::new(0),
+        }
     }
 }
 
 impl Changes {
-    /// Does something in a task of its own and waits for it; whoever stops waiting does not stop it. `None`
-    /// where the task was dropped, as it is when the process ends.
-    pub async fn see_through<T: Send + 'static>(self: &Arc<Self>, work: impl Future<Output = T> + Send + 'static) -> Option<T> {
+    /// Does something in a task of its own and waits for it; whoever stops waiting does not stop
+    /// it. `None` where the task was dropped, as it is when the process ends.
+    pub async fn see_through<T: Send + 'static>(
+        self: &Arc<Self>,
+        work: impl Future<Output = T> + Send + 'static,
+    ) -> Option<T> {
         let counted = Counted::enter(self.clone());
         let task = tokio::spawn(async move {
             let _counted = counted;
@@ -38,10 +43,13 @@ impl Changes {
     }
 }
 
-/// Does something as long as somebody waits for it, and drops it then: for what comes before anything is
-/// changed. Otherwise requests whose clients are gone would pile up where the database hangs, and begin
-/// long after.
-pub async fn while_waited_for<T>(left: impl Future<Output = ()>, work: impl Future<Output = T>) -> Option<T> {
+/// Does something as long as somebody waits for it, and drops it then: for what comes before
+/// anything is changed. Otherwise requests whose clients are gone would pile up where the database
+/// hangs, and begin long after.
+pub async fn while_waited_for<T>(
+    left: impl Future<Output = ()>,
+    work: impl Future<Output = T>,
+) -> Option<T> {
     tokio::select! {
         done = work => Some(done),
         () = left => None,
@@ -80,13 +88,21 @@ mod tests {
             gone.await.expect("a word");
             done.send(()).expect("somebody who listens");
         };
-        assert!(changes.see_through(work).now_or_never().is_none(), "it takes its time");
-        assert!(changes.all_done().now_or_never().is_none(), "it is under way though nobody waits for it");
+        assert!(
+            changes.see_through(work).now_or_never().is_none(),
+            "it takes its time"
+        );
+        assert!(
+            changes.all_done().now_or_never().is_none(),
+            "it is under way though nobody waits for it"
+        );
         go.send(()).expect("it goes on");
         changes.all_done().await;
         is_done.await.expect("it was done");
         assert_eq!(changes.see_through(async { 7 }).await, Some(7));
-        let panics = AssertUnwindSafe(changes.see_through(async { panic!("a mistake") })).catch_unwind().await;
+        let panics = AssertUnwindSafe(changes.see_through(async { panic!("a mistake") }))
+            .catch_unwind()
+            .await;
         assert!(panics.is_err(), "whoever waits learns of it");
         changes.all_done().await;
     }
@@ -103,6 +119,9 @@ mod tests {
         let leaving = async { drop(leaves) };
         assert_eq!(tokio::join!(waiting, leaving).0, None);
         assert!(freed.await.is_err(), "and nothing of it is kept");
-        assert_eq!(while_waited_for(std::future::pending(), async { 7 }).await, Some(7));
+        assert_eq!(
+            while_waited_for(std::future::pending(), async { 7 }).await,
+            Some(7)
+        );
     }
 }

@@ -1,4 +1,5 @@
-//! How a request becomes a debate, and what there is to choose from. Whoever starts the server knows the configuration; the server does not.
+//! How a request becomes a debate, and what there is to choose from. Whoever starts the server
+//! knows the configuration; the server does not.
 
 use crate::{
     body::{object, objects, whole, within},
@@ -18,7 +19,8 @@ use std::sync::Arc;
 /// What a server is told by whoever started it.
 #[async_trait::async_trait]
 pub trait Front: Send + Sync + 'static {
-    /// Resolves a request into a debate that `by` owns: settings, panel, models, limits. Asks nobody and writes nothing.
+    /// Resolves a request into a debate that `by` owns: settings, panel, models, limits. Asks
+    /// nobody and writes nothing.
     async fn prepare(&self, asked: NewDebate, by: &str) -> Result<Start, Refusal>;
 
     /// What such a debate would take. Asks nobody.
@@ -36,8 +38,8 @@ pub trait Front: Send + Sync + 'static {
     /// Models that can be asked here, and what is missing for others. No secrets.
     async fn providers(&self) -> Value;
 
-    /// What a debate that is gone on with or forked may use, and whether it may ask these models. Other models are refused, and limits
-    /// are taken as they come, unless a front knows better.
+    /// What a debate that is gone on with or forked may use, and whether it may ask these models.
+    /// Other models are refused, and limits are taken as they come, unless a front knows better.
     async fn change(&self, change: Change, _by: &str) -> Result<More, Refusal> {
         match change.models.first() {
             None => Ok(change.limits.into()),
@@ -77,7 +79,13 @@ pub trait Inbox: Send + Sync + 'static {
     async fn waiting(&self, debate: DebateId) -> Vec<TurnRequest>;
 
     /// Answers one of them; that it was taken is said when it is on record.
-    async fn answer(&self, debate: DebateId, turn: &str, by: &str, text: String) -> Result<(), NotTaken>;
+    async fn answer(
+        &self,
+        debate: DebateId,
+        turn: &str,
+        by: &str,
+        text: String,
+    ) -> Result<(), NotTaken>;
 }
 
 /// Why an answer to a turn is not taken.
@@ -90,7 +98,10 @@ pub enum NotTaken {
     #[error("this turn does not wait")]
     Gone,
     /// The debate was left or ended before the answer was on record.
-    #[error("the debate was left before the answer was on record; look at its turns, and answer again if it still waits")]
+    #[error(
+        "the debate was left before the answer was on record; look at its turns, and answer again \
+         if it still waits"
+    )]
     Unrecorded,
     /// Nobody can say whether it is on record.
     #[error(transparent)]
@@ -158,7 +169,8 @@ pub struct NewDebate {
     /// Roles that take part, in place of the format's usual ones or of `agents`.
     #[serde(default)]
     pub roles: Vec<String>,
-    /// Models that play them, one after the other, in place of the server's own; `ROLE=MODEL` is for one of them.
+    /// Models that play them, one after the other, in place of the server's own; `ROLE=MODEL` is
+    /// for one of them.
     #[serde(default)]
     pub models: Vec<String>,
     /// What shuffles are drawn from.
@@ -203,8 +215,8 @@ pub struct NewLimits {
     #[serde(default, deserialize_with = "seconds")]
     #[schemars(range(min = 1, max = LONGEST_DEBATE))]
     pub seconds: Option<u64>,
-    /// Seconds a person may take to approve the result before the debate ends; without it, or with 0, nobody is asked. A debate that is gone
-    /// on with can be given more, not less.
+    /// Seconds a person may take to approve the result before the debate ends; without it, or with
+    /// 0, nobody is asked. A debate that is gone on with can be given more, not less.
     #[serde(default, deserialize_with = "approval_seconds")]
     #[schemars(range(max = LONGEST_GATE))]
     pub approval_seconds: Option<u64>,
@@ -221,8 +233,17 @@ fn approval_seconds<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option
 
 impl From<NewLimits> for More {
     fn from(limits: NewLimits) -> Self {
-        let caps = Caps { cost_usd: limits.cost_usd, tokens: limits.tokens, calls: limits.calls, unknown_prices: false };
-        Self { caps, debate_seconds: limits.seconds, approval_seconds: limits.approval_seconds }
+        let caps = Caps {
+            cost_usd: limits.cost_usd,
+            tokens: limits.tokens,
+            calls: limits.calls,
+            unknown_prices: false,
+        };
+        Self {
+            caps,
+            debate_seconds: limits.seconds,
+            approval_seconds: limits.approval_seconds,
+        }
     }
 }
 

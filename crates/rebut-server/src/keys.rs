@@ -1,4 +1,5 @@
-//! Who may do what: keys, each with an owner and a role. A key is known here by the hash of its token only.
+//! Who may do what: keys, each with an owner and a role. A key is known here by the hash of its
+//! token only.
 
 use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
@@ -6,7 +7,8 @@ use std::sync::Arc;
 use subtle::ConstantTimeEq;
 use tokio::sync::watch;
 
-/// Every key of a server. Clones share them: whoever keeps one can change them while the server runs.
+/// Every key of a server. Clones share them: whoever keeps one can change them while the server
+/// runs.
 #[derive(Clone, Debug, Default)]
 pub struct Keys {
     keys: Arc<watch::Sender<Vec<Key>>>,
@@ -27,7 +29,9 @@ pub struct Key {
 }
 
 /// What a key may do; each role may do what those before it may.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, schemars::JsonSchema)]
+#[derive(
+    Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, schemars::JsonSchema,
+)]
 #[serde(rename_all = "snake_case")]
 pub enum Role {
     /// Read.
@@ -52,7 +56,9 @@ impl Role {
 impl Keys {
     /// These keys.
     pub fn new(keys: Vec<Key>) -> Self {
-        Self { keys: Arc::new(watch::Sender::new(keys)) }
+        Self {
+            keys: Arc::new(watch::Sender::new(keys)),
+        }
     }
 
     /// From now on these, and no others. Whoever was let in by one that is gone is sent away.
@@ -64,9 +70,12 @@ impl Keys {
         });
     }
 
-    /// What has become of a key since somebody was let in by it; nothing if it is gone or sees other debates now.
+    /// What has become of a key since somebody was let in by it; nothing if it is gone or sees
+    /// other debates now.
     pub fn now(&self, key: &Key) -> Option<Key> {
-        let is_same = |known: &&Key| known.sha256 == key.sha256 && known.name == key.name && known.owner == key.owner;
+        let is_same = |known: &&Key| {
+            known.sha256 == key.sha256 && known.name == key.name && known.owner == key.owner
+        };
         self.keys.borrow().iter().find(is_same).cloned()
     }
 
@@ -77,9 +86,14 @@ impl Keys {
         while self.now(key).is_some() && changes.changed().await.is_ok() {}
     }
 
-    /// The key whose token has that hash. For hashes of our own records; what somebody shows is for `of_token`.
+    /// The key whose token has that hash. For hashes of our own records; what somebody shows is for
+    /// `of_token`.
     pub fn of_hash(&self, sha256: &str) -> Option<Key> {
-        self.keys.borrow().iter().find(|key| key.sha256 == sha256).cloned()
+        self.keys
+            .borrow()
+            .iter()
+            .find(|key| key.sha256 == sha256)
+            .cloned()
     }
 
     /// The key a token belongs to. Every key is compared, and each comparison takes the same time.
@@ -87,11 +101,19 @@ impl Keys {
         let shown = digest(token);
         let keys = self.keys.borrow();
         let is_shown = |key: &Key| bool::from(shown.as_bytes().ct_eq(key.sha256.as_bytes()));
-        keys.iter().fold(None, |found, key| if is_shown(key) { Some(key) } else { found }).cloned()
+        keys.iter()
+            .fold(
+                None,
+                |found, key| if is_shown(key) { Some(key) } else { found },
+            )
+            .cloned()
     }
 }
 
 /// What is kept of a token.
 pub fn digest(token: &str) -> String {
-    Sha256::digest(token.as_bytes()).iter().map(|byte| format!("{byte:02x}")).collect()
+    Sha256::digest(token.as_bytes())
+        .iter()
+        .map(|byte| format!("{byte:02x}"))
+        .collect()
 }

@@ -1,4 +1,5 @@
-//! Debates over HTTP. A server is given a desk and a front; it reads journals and knows no store, no model and no configuration.
+//! Debates over HTTP. A server is given a desk and a front; it reads journals and knows no store,
+//! no model and no configuration.
 
 mod body;
 mod changes;

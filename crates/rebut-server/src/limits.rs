@@ -1,4 +1,5 @@
-//! How much of what one key may do: requests in a while, watchers at a time; and how many ballots are counted at once.
+//! How much of what one key may do: requests in a while, watchers at a time; and how many ballots
+//! are counted at once.
 
 use crate::problem::Problem;
 use std::{
@@ -8,7 +9,8 @@ use std::{
 };
 use tokio::sync::{OwnedSemaphorePermit, Semaphore, watch};
 
-/// What a key has left of its requests. Decisions have a bucket of their own: whoever reads much can still decide.
+/// What a key has left of its requests. Decisions have a bucket of their own: whoever reads much
+/// can still decide.
 #[derive(Default)]
 pub struct Buckets(Mutex<HashMap<(String, bool), Bucket>>);
 
@@ -24,9 +26,19 @@ impl Bucket {
         let (most, per_second) = (f64::from(per_minute), f64::from(per_minute) / 60.0);
         let left = (self.left + now.duration_since(self.at).as_secs_f64() * per_second).min(most);
         if left >= 1.0 {
-            return (Self { left: left - 1.0, at: now }, Ok(()));
+            return (
+                Self {
+                    left: left - 1.0,
+                    at: now,
+                },
+                Ok(()),
+            );
         }
-        let wait = if per_second > 0.0 { ((1.0 - left) / per_second).ceil() } else { 60.0 };
+        let wait = if per_second > 0.0 {
+            ((1.0 - left) / per_second).ceil()
+        } else {
+            60.0
+        };
         (Self { left, at: now }, Err((wait as u64).max(1)))
     }
 }
@@ -36,11 +48,19 @@ impl Buckets {
     pub fn take(&self, key: &str, decides: bool, per_minute: u32) -> Result<(), Problem> {
         let now = Instant::now();
         let mut buckets = lock(&self.0);
-        let full = Bucket { left: f64::from(per_minute), at: now };
+        let full = Bucket {
+            left: f64::from(per_minute),
+            at: now,
+        };
         let bucket = buckets.entry((key.to_owned(), decides)).or_insert(full);
         let (next, taken) = bucket.take(now, per_minute);
         *bucket = next;
-        taken.map_err(|seconds| Problem::too_many(format!("more than {per_minute} requests in a minute; wait {seconds} s"), seconds))
+        taken.map_err(|seconds| {
+            Problem::too_many(
+                format!("more than {per_minute} requests in a minute; wait {seconds} s"),
+                seconds,
+            )
+        })
     }
 }
 
@@ -58,7 +78,10 @@ pub struct Place {
 
 impl Default for Watchers {
     fn default() -> Self {
-        Self { of_key: Mutex::default(), all: watch::Sender::new(0) }
+        Self {
+            of_key: Mutex::default(),
+            all: watch::Sender::new(0),
+        }
     }
 }
 
@@ -68,11 +91,17 @@ impl Watchers {
         let mut of_key = lock(&self.of_key);
         let count = of_key.entry(key.to_owned()).or_default();
         if *count >= most {
-            return Err(Problem::too_many(format!("this key watches {most} debates already; close one of them"), 10));
+            return Err(Problem::too_many(
+                format!("this key watches {most} debates already; close one of them"),
+                10,
+            ));
         }
         *count += 1;
         self.all.send_modify(|all| *all += 1);
-        Ok(Place { watchers: self.clone(), key: key.to_owned() })
+        Ok(Place {
+            watchers: self.clone(),
+            key: key.to_owned(),
+        })
     }
 
     /// How many there are.
@@ -105,7 +134,8 @@ const WAITING_PER_COUNT: usize = 2;
 /// Seconds after which a count that found no room may be asked for again.
 const COUNT_AGAIN_AFTER: u64 = 2;
 
-/// Counts of ballots: few at once, few that wait. A count takes a core and memory for every pair of candidates.
+/// Counts of ballots: few at once, few that wait. A count takes a core and memory for every pair of
+/// candidates.
 pub struct Counts {
     /// Those under way and those that wait.
     room: Arc<Semaphore>,
@@ -123,19 +153,33 @@ impl Counts {
     /// So many at once.
     pub fn new(at_once: usize) -> Self {
         let at_once = at_once.max(1);
-        Self { room: Arc::new(Semaphore::new(at_once * (1 + WAITING_PER_COUNT))), under_way: Arc::new(Semaphore::new(at_once)), at_once }
+        Self {
+            room: Arc::new(Semaphore::new(at_once * (1 + WAITING_PER_COUNT))),
+            under_way: Arc::new(Semaphore::new(at_once)),
+            at_once,
+        }
     }
 
     /// Waits for its turn, if there is room to wait. Since every count is bounded, so is the wait.
     pub async fn enter(&self) -> Result<Leave, Problem> {
         let Ok(room) = self.room.clone().try_acquire_owned() else {
             let (at_once, waiting) = (self.at_once, self.at_once * WAITING_PER_COUNT);
-            let detail = format!("this server counts {at_once} elections at once, and {waiting} more wait already");
+            let detail = format!(
+                "this server counts {at_once} elections at once, and {waiting} more wait already"
+            );
             return Err(Problem::too_many(detail, COUNT_AGAIN_AFTER));
         };
         // Nobody closes it.
-        let under_way = self.under_way.clone().acquire_owned().await.map_err(|_| Problem::stopping())?;
-        Ok(Leave { _room: room, _under_way: under_way })
+        let under_way = self
+            .under_way
+            .clone()
+            .acquire_owned()
+            .await
+            .map_err(|_| Problem::stopping())?;
+        Ok(Leave {
+            _room: room,
+            _under_way: under_way,
+        })
     }
 }
 
@@ -152,16 +196,37 @@ mod tests {
     #[test]
     fn a_bucket_gives_what_it_has_and_fills_again() {
         let start = Instant::now();
-        let mut bucket = Bucket { left: 3.0, at: start };
+        let mut bucket = Bucket {
+            left: 3.0,
+            at: start,
+        };
         // Seconds since the start, and what becomes of a request then, with 3 a minute.
-        let rows =
-            [(0, Ok(())), (0, Ok(())), (0, Ok(())), (0, Err(20)), (5, Err(15)), (20, Ok(())), (21, Err(19)), (400, Ok(())), (400, Ok(()))];
+        let rows = [
+            (0, Ok(())),
+            (0, Ok(())),
+            (0, Ok(())),
+            (0, Err(20)),
+            (5, Err(15)),
+            (20, Ok(())),
+            (21, Err(19)),
+            (400, Ok(())),
+            (400, Ok(())),
+        ];
         for (second, expected) in rows {
             let (next, taken) = bucket.take(start + Duration::from_secs(second), 3);
             assert_eq!(taken, expected, "after {second} s");
             bucket = next;
         }
-        assert!(Bucket { left: 0.0, at: start }.take(start, 0).1.is_err(), "none are none");
+        assert!(
+            Bucket {
+                left: 0.0,
+                at: start
+            }
+            .take(start, 0)
+            .1
+            .is_err(),
+            "none are none"
+        );
     }
 
     #[tokio::test]
@@ -175,12 +240,18 @@ mod tests {
                     async move { counts.enter().await }
                 });
                 let mut context = std::task::Context::from_waker(std::task::Waker::noop());
-                assert!(wait.as_mut().poll(&mut context).is_pending(), "one at a time");
+                assert!(
+                    wait.as_mut().poll(&mut context).is_pending(),
+                    "one at a time"
+                );
                 wait
             })
             .collect();
         let refused = counts.enter().await.err().expect("no room to wait");
-        assert_eq!((refused.status, refused.retry_after), (429, Some(COUNT_AGAIN_AFTER)));
+        assert_eq!(
+            (refused.status, refused.retry_after),
+            (429, Some(COUNT_AGAIN_AFTER))
+        );
         drop(first);
         for wait in waits {
             assert!(wait.await.is_ok(), "whoever waited counts next");
@@ -193,7 +264,10 @@ mod tests {
         let watchers = Arc::new(Watchers::default());
         let first = watchers.enter("a", 2).expect("room");
         let _second = watchers.enter("a", 2).expect("room");
-        assert_eq!(watchers.enter("a", 2).err().map(|problem| problem.status), Some(429));
+        assert_eq!(
+            watchers.enter("a", 2).err().map(|problem| problem.status),
+            Some(429)
+        );
         let _other = watchers.enter("b", 2).expect("another key's room");
         drop(first);
         assert!(watchers.enter("a", 2).is_ok());

@@ -50,13 +50,14 @@ impl Metrics {
         *lock(&self.requests).entry((route, status)).or_default() += 1;
     }
 
-    /// An attempt to deliver something to a webhook came to this: `delivered`, `failed` or `given_up`.
+    /// An attempt to deliver something to a webhook came to this: `delivered`, `failed` or
+    /// `given_up`.
     pub fn sent(&self, result: &'static str) {
         *lock(&self.sent).entry(result).or_default() += 1;
     }
 
-    /// A debate that nobody ran was taken up here; it was claimed by this process (`own`) or by none that
-    /// lives (`nobody`).
+    /// A debate that nobody ran was taken up here; it was claimed by this process (`own`) or by
+    /// none that lives (`nobody`).
     pub fn taken_up(&self, claim: &'static str) {
         *lock(&self.taken_up).entry(claim).or_default() += 1;
     }
@@ -76,33 +77,143 @@ impl Metrics {
         let mut text = String::new();
         let one = |value: &dyn std::fmt::Display| vec![(String::new(), value.to_string())];
         let of = |counter: &AtomicU64| one(&counter.load(Ordering::Relaxed));
-        family(&mut text, "rebut_debates_live", "gauge", "Debates that run in this process.", one(&now.live));
-        family(&mut text, "rebut_debates_started_total", "counter", "Debates begun or gone on with here.", of(&self.started));
-        let ended = lock(&self.ended).iter().map(|(how, count)| (format!("{{ending=\"{how}\"}}"), count.to_string())).collect();
-        family(&mut text, "rebut_debates_ended_total", "counter", "Debates that ended or were paused here.", ended);
-        let halted = lock(&self.halted).iter().map(|(why, count)| (format!("{{reason=\"{why}\"}}"), count.to_string())).collect();
-        family(&mut text, "rebut_debates_halted_total", "counter", "Debates no longer run here, with no event that says so.", halted);
-        family(&mut text, "rebut_events_restored_total", "counter", "Events written again that the database had lost.", of(&self.restored));
-        let taken_up = lock(&self.taken_up).iter().map(|(claim, count)| (format!("{{claim=\"{claim}\"}}"), count.to_string())).collect();
-        family(&mut text, "rebut_debates_taken_up_total", "counter", "Debates that nobody ran and that were taken up here.", taken_up);
-        family(&mut text, "rebut_debates_stalled", "gauge", "Debates that this server cannot go on with.", of(&self.stalled));
-        family(&mut text, "rebut_turns_total", "counter", "Answers of models.", of(&self.turns));
-        family(&mut text, "rebut_turns_failed_total", "counter", "Attempts that brought no answer.", of(&self.failed));
-        let tokens = [("input", &self.input_tokens), ("output", &self.output_tokens)];
-        let tokens = tokens.map(|(way, count)| (format!("{{direction=\"{way}\"}}"), count.load(Ordering::Relaxed).to_string()));
-        family(&mut text, "rebut_tokens_total", "counter", "Tokens of those answers.", tokens.to_vec());
+        family(
+            &mut text,
+            "rebut_debates_live",
+            "gauge",
+            "Debates that run in this process.",
+            one(&now.live),
+        );
+        family(
+            &mut text,
+            "rebut_debates_started_total",
+            "counter",
+            "Debates begun or gone on with here.",
+            of(&self.started),
+        );
+        let ended = lock(&self.ended)
+            .iter()
+            .map(|(how, count)| (format!("{{ending=\"{how}\"}}"), count.to_string()))
+            .collect();
+        family(
+            &mut text,
+            "rebut_debates_ended_total",
+            "counter",
+            "Debates that ended or were paused here.",
+            ended,
+        );
+        let halted = lock(&self.halted)
+            .iter()
+            .map(|(why, count)| (format!("{{reason=\"{why}\"}}"), count.to_string()))
+            .collect();
+        family(
+            &mut text,
+            "rebut_debates_halted_total",
+            "counter",
+            "Debates no longer run here, with no event that says so.",
+            halted,
+        );
+        family(
+            &mut text,
+            "rebut_events_restored_total",
+            "counter",
+            "Events written again that the database had lost.",
+            of(&self.restored),
+        );
+        let taken_up = lock(&self.taken_up)
+            .iter()
+            .map(|(claim, count)| (format!("{{claim=\"{claim}\"}}"), count.to_string()))
+            .collect();
+        family(
+            &mut text,
+            "rebut_debates_taken_up_total",
+            "counter",
+            "Debates that nobody ran and that were taken up here.",
+            taken_up,
+        );
+        family(
+            &mut text,
+            "rebut_debates_stalled",
+            "gauge",
+            "Debates that this server cannot go on with.",
+            of(&self.stalled),
+        );
+        family(
+            &mut text,
+            "rebut_turns_total",
+            "counter",
+            "Answers of models.",
+            of(&self.turns),
+        );
+        family(
+            &mut text,
+            "rebut_turns_failed_total",
+            "counter",
+            "Attempts that brought no answer.",
+            of(&self.failed),
+        );
+        let tokens = [
+            ("input", &self.input_tokens),
+            ("output", &self.output_tokens),
+        ];
+        let tokens = tokens.map(|(way, count)| {
+            (
+                format!("{{direction=\"{way}\"}}"),
+                count.load(Ordering::Relaxed).to_string(),
+            )
+        });
+        family(
+            &mut text,
+            "rebut_tokens_total",
+            "counter",
+            "Tokens of those answers.",
+            tokens.to_vec(),
+        );
         let requests = lock(&self.requests);
         let requests = requests.iter().map(|((route, status), count)| {
             let labels = format!("{{route=\"{route}\",status=\"{status}\"}}");
             (labels, count.to_string())
         });
-        family(&mut text, "rebut_http_requests_total", "counter", "Requests answered.", requests.collect());
-        family(&mut text, "rebut_watchers", "gauge", "Connections that follow a debate.", one(&now.watchers));
-        family(&mut text, "rebut_watch_missed_total", "counter", "Pieces of text that slow watchers missed.", of(&self.lagged));
-        let sent = lock(&self.sent).iter().map(|(how, count)| (format!("{{result=\"{how}\"}}"), count.to_string())).collect();
-        family(&mut text, "rebut_webhook_attempts_total", "counter", "Attempts to deliver events, by what came of them.", sent);
+        family(
+            &mut text,
+            "rebut_http_requests_total",
+            "counter",
+            "Requests answered.",
+            requests.collect(),
+        );
+        family(
+            &mut text,
+            "rebut_watchers",
+            "gauge",
+            "Connections that follow a debate.",
+            one(&now.watchers),
+        );
+        family(
+            &mut text,
+            "rebut_watch_missed_total",
+            "counter",
+            "Pieces of text that slow watchers missed.",
+            of(&self.lagged),
+        );
+        let sent = lock(&self.sent)
+            .iter()
+            .map(|(how, count)| (format!("{{result=\"{how}\"}}"), count.to_string()))
+            .collect();
+        family(
+            &mut text,
+            "rebut_webhook_attempts_total",
+            "counter",
+            "Attempts to deliver events, by what came of them.",
+            sent,
+        );
         if let Some(waiting) = now.undelivered {
-            family(&mut text, "rebut_webhook_deliveries_waiting", "gauge", "Deliveries that wait, of the whole database.", one(&waiting));
+            family(
+                &mut text,
+                "rebut_webhook_deliveries_waiting",
+                "gauge",
+                "Deliveries that wait, of the whole database.",
+                one(&waiting),
+            );
         }
         text
     }
@@ -124,7 +235,11 @@ impl Observer for Metrics {
             }
             Event::TurnFailed(_) => add(&self.failed, 1),
             Event::DebatePaused(_) => *lock(&self.ended).entry("paused").or_default() += 1,
-            Event::DebateCompleted(outcome) => *lock(&self.ended).entry(outcome.outcome.as_str()).or_default() += 1,
+            Event::DebateCompleted(outcome) => {
+                *lock(&self.ended)
+                    .entry(outcome.outcome.as_str())
+                    .or_default() += 1
+            }
             _ => {}
         }
     }

@@ -1,4 +1,5 @@
-//! The one error of the server: what went wrong, as `application/problem+json` (RFC 9457). What a desk refuses is turned into it here only.
+//! The one error of the server: what went wrong, as `application/problem+json` (RFC 9457). What a
+//! desk refuses is turned into it here only.
 
 use crate::front::Refusal;
 use axum::{
@@ -18,7 +19,8 @@ use serde::Serialize;
 /// The media type of a problem.
 pub const MEDIA_TYPE: &str = "application/problem+json";
 
-/// The kind of problem where nobody can answer: the request is right, and the server's models cannot be used.
+/// The kind of problem where nobody can answer: the request is right, and the server's models
+/// cannot be used.
 const NO_MODEL: &str = "no-model";
 
 /// What went wrong.
@@ -79,12 +81,20 @@ impl Problem {
 
     /// There is no such thing, or it is somebody else's: nobody can tell which.
     pub fn not_found() -> Self {
-        Self::new(StatusCode::NOT_FOUND, "not-found", "there is no such thing here")
+        Self::new(
+            StatusCode::NOT_FOUND,
+            "not-found",
+            "there is no such thing here",
+        )
     }
 
     /// The asker's own debate has no such part; so it can be said what it has.
     pub fn no_such_part(detail: impl Into<String>, hint: impl Into<Box<str>>) -> Self {
-        Self { detail: detail.into(), hint: Some(hint.into()), ..Self::not_found() }
+        Self {
+            detail: detail.into(),
+            hint: Some(hint.into()),
+            ..Self::not_found()
+        }
     }
 
     /// It is not in a state for this.
@@ -105,7 +115,10 @@ impl Problem {
 
     /// It may work later.
     pub fn unavailable(detail: impl Into<String>, retry_after: u64) -> Self {
-        Self { retry_after: Some(retry_after), ..Self::new(StatusCode::SERVICE_UNAVAILABLE, "unavailable", detail) }
+        Self {
+            retry_after: Some(retry_after),
+            ..Self::new(StatusCode::SERVICE_UNAVAILABLE, "unavailable", detail)
+        }
     }
 
     /// The server stops; another, or the next, will answer.
@@ -115,7 +128,10 @@ impl Problem {
 
     /// Too much at once.
     pub fn too_many(detail: impl Into<String>, retry_after: u64) -> Self {
-        Self { retry_after: Some(retry_after), ..Self::new(StatusCode::TOO_MANY_REQUESTS, "too-many-requests", detail) }
+        Self {
+            retry_after: Some(retry_after),
+            ..Self::new(StatusCode::TOO_MANY_REQUESTS, "too-many-requests", detail)
+        }
     }
 
     /// It is more than is done for one request.
@@ -125,14 +141,30 @@ impl Problem {
 
     fn late(detail: String, what: TooLate) -> Self {
         // Nothing is decided: whoever looks again may still be in time.
-        let kind = if matches!(what, TooLate::ShowsOther { .. }) { "content-changed" } else { "too-late" };
+        let kind = if matches!(what, TooLate::ShowsOther { .. }) {
+            "content-changed"
+        } else {
+            "too-late"
+        };
         let late = Self::new(StatusCode::CONFLICT, kind, detail);
         match what {
-            TooLate::Decided(decision) => Self { decision: Some(decision), ..late },
-            TooLate::Answered(answer) => Self { answer: Some(answer), ..late },
-            TooLate::Ended(ending) => Self { ending: Some(ending), ..late },
+            TooLate::Decided(decision) => Self {
+                decision: Some(decision),
+                ..late
+            },
+            TooLate::Answered(answer) => Self {
+                answer: Some(answer),
+                ..late
+            },
+            TooLate::Ended(ending) => Self {
+                ending: Some(ending),
+                ..late
+            },
             TooLate::Begun | TooLate::Cancelled | TooLate::ShowsOther { .. } => late,
-            TooLate::Removed => Self { hint: Some("use a new `Idempotency-Key`".into()), ..late },
+            TooLate::Removed => Self {
+                hint: Some("use a new `Idempotency-Key`".into()),
+                ..late
+            },
         }
     }
 }
@@ -142,12 +174,21 @@ impl IntoResponse for Problem {
         let status = StatusCode::from_u16(self.status).unwrap_or(StatusCode::INTERNAL_SERVER_ERROR);
         // Strings and numbers only: it is always JSON.
         let body = serde_json::to_vec(&self).unwrap_or_default();
-        let mut response = (status, [(header::CONTENT_TYPE, HeaderValue::from_static(MEDIA_TYPE))], body).into_response();
+        let mut response = (
+            status,
+            [(header::CONTENT_TYPE, HeaderValue::from_static(MEDIA_TYPE))],
+            body,
+        )
+            .into_response();
         if let Some(seconds) = self.retry_after {
-            response.headers_mut().insert(header::RETRY_AFTER, seconds.into());
+            response
+                .headers_mut()
+                .insert(header::RETRY_AFTER, seconds.into());
         }
         if status == StatusCode::UNAUTHORIZED {
-            response.headers_mut().insert(header::WWW_AUTHENTICATE, HeaderValue::from_static("Bearer"));
+            response
+                .headers_mut()
+                .insert(header::WWW_AUTHENTICATE, HeaderValue::from_static("Bearer"));
         }
         response
     }
@@ -158,18 +199,29 @@ impl From<DeskError> for Problem {
         let words = error.to_string();
         match error {
             DeskError::NotFound(_) | DeskError::Ambiguous { .. } => Self::not_found(),
-            DeskError::TooLate { what, .. } | DeskError::Halted(Halt::TooLate(what)) => Self::late(words, what),
+            DeskError::TooLate { what, .. } | DeskError::Halted(Halt::TooLate(what)) => {
+                Self::late(words, what)
+            }
             DeskError::WrongState(_) => Self::conflict(words),
             // Whoever begins names a model that there is; whoever goes on has no choice.
-            DeskError::NoModel { fault, .. } if matches!(fault.kind, FaultKind::NotFound | FaultKind::BadRequest) => {
+            DeskError::NoModel { fault, .. }
+                if matches!(fault.kind, FaultKind::NotFound | FaultKind::BadRequest) =>
+            {
                 Self::unprocessable(words)
             }
-            DeskError::NoModel { .. } | DeskError::ModelGone { .. } => Self::new(StatusCode::UNPROCESSABLE_ENTITY, NO_MODEL, words),
-            DeskError::UnknownFormat(_) | DeskError::BadRequest(_) | DeskError::UnknownPrices(_) => Self::unprocessable(words),
+            DeskError::NoModel { .. } | DeskError::ModelGone { .. } => {
+                Self::new(StatusCode::UNPROCESSABLE_ENTITY, NO_MODEL, words)
+            }
+            DeskError::UnknownFormat(_)
+            | DeskError::BadRequest(_)
+            | DeskError::UnknownPrices(_) => Self::unprocessable(words),
             DeskError::Store(error) | DeskError::Halted(Halt::Store(error)) => error.into(),
-            DeskError::Halted(Halt::TakenOver) => Self::unavailable("another node has just taken this debate over; ask again", 1),
+            DeskError::Halted(Halt::TakenOver) => {
+                Self::unavailable("another node has just taken this debate over; ask again", 1)
+            }
             DeskError::Halted(Halt::WentBack { .. }) => Self::unavailable(
-                "the database went back, and has not what was read of this debate before; read it again from its first event",
+                "the database went back, and has not what was read of this debate before; read it \
+                 again from its first event",
                 1,
             ),
             DeskError::Halted(Halt::Paused) => Self::conflict(words),
@@ -182,25 +234,44 @@ impl From<StoreError> for Problem {
     fn from(error: StoreError) -> Self {
         match &error {
             StoreError::NotFound(_) => Self::not_found(),
-            StoreError::Conflict { .. } | StoreError::Held { .. } | StoreError::Lost { .. } => Self::conflict(error.to_string()),
-            StoreError::Unavailable(_) => Self::unavailable("the database cannot be reached now", 5),
-            StoreError::Unwritable(_) => {
-                Self::unavailable("the database cannot be written now (is its disk full?); nothing of this was recorded", 5)
+            StoreError::Conflict { .. } | StoreError::Held { .. } | StoreError::Lost { .. } => {
+                Self::conflict(error.to_string())
             }
+            StoreError::Unavailable(_) => {
+                Self::unavailable("the database cannot be reached now", 5)
+            }
+            StoreError::Unwritable(_) => Self::unavailable(
+                "the database cannot be written now (is its disk full?); nothing of this was \
+                 recorded",
+                5,
+            ),
             StoreError::Busy(_) => Self::unavailable("another program holds the database", 5),
-            StoreError::Replaced(_) => {
-                Self::unavailable("the database's file was deleted or replaced; whoever runs the server must put it back or restart it", 30)
-            }
+            StoreError::Replaced(_) => Self::unavailable(
+                "the database's file was deleted or replaced; whoever runs the server must put it \
+                 back or restart it",
+                30,
+            ),
             // Where the database is, is nobody's business outside.
-            StoreError::Newer { .. } | StoreError::Foreign(_) | StoreError::NoPlace { .. } => Self::internal("the database cannot be used"),
-            StoreError::Unreadable { .. } | StoreError::Failed(_) => Self::internal(error.to_string()),
+            StoreError::Newer { .. } | StoreError::Foreign(_) | StoreError::NoPlace { .. } => {
+                Self::internal("the database cannot be used")
+            }
+            StoreError::Unreadable { .. } | StoreError::Failed(_) => {
+                Self::internal(error.to_string())
+            }
         }
     }
 }
 
 impl From<Refusal> for Problem {
     fn from(refusal: Refusal) -> Self {
-        let problem = if refusal.is_request { Self::unprocessable(refusal.message) } else { Self::unavailable(refusal.message, 30) };
-        Self { hint: refusal.hint.map(String::into_boxed_str), ..problem }
+        let problem = if refusal.is_request {
+            Self::unprocessable(refusal.message)
+        } else {
+            Self::unavailable(refusal.message, 30)
+        };
+        Self {
+            hint: refusal.hint.map(String::into_boxed_str),
+            ..problem
+        }
     }
 }

@@ -1,5 +1,5 @@
-//! Whether the server can work: its database can be read and written. Anybody may ask that without a key,
-//! so it is looked at once a second at most, whoever asks.
+//! Whether the server can work: its database can be read and written. Anybody may ask that without
+//! a key, so it is looked at once a second at most, whoever asks.
 
 use std::{future::Future, time::Duration};
 use tokio::{
@@ -21,13 +21,16 @@ pub struct Readiness(Mutex<Option<(Instant, Found)>>);
 type Found = Result<(), String>;
 
 impl Readiness {
-    /// Why the database cannot be used, if so: what was found a moment ago, or what `look` finds now.
+    /// Why the database cannot be used, if so: what was found a moment ago, or what `look` finds
+    /// now.
     pub async fn known_or(&self, look: impl Future<Output = Found>) -> Found {
         let mut known = self.0.lock().await;
         if let Some((_, found)) = known.as_ref().filter(|(when, _)| when.elapsed() < HOLDS) {
             return found.clone();
         }
-        let found = timeout(PATIENCE, look).await.unwrap_or_else(|_| Err("the database does not answer".to_owned()));
+        let found = timeout(PATIENCE, look)
+            .await
+            .unwrap_or_else(|_| Err("the database does not answer".to_owned()));
         *known = Some((Instant::now(), found.clone()));
         found
     }
@@ -49,7 +52,13 @@ mod tests {
         ];
         for (later, answers, expected, what) in rows {
             tokio::time::advance(Duration::from_millis(later)).await;
-            let look = async { if answers { Ok(()) } else { Err("it is full".to_owned()) } };
+            let look = async {
+                if answers {
+                    Ok(())
+                } else {
+                    Err("it is full".to_owned())
+                }
+            };
             assert_eq!(ready.known_or(look).await.is_ok(), expected, "{what}");
         }
         tokio::time::advance(HOLDS).await;

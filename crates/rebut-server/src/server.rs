@@ -20,7 +20,9 @@ use hyper_util::{
 };
 use rebut_engine::{DebateId, Desk, visits::Visits};
 use serde_json::Value;
-use std::{collections::BTreeSet, fmt, future::Future, io, ops::Deref, pin::pin, sync::Arc, time::Duration};
+use std::{
+    collections::BTreeSet, fmt, future::Future, io, ops::Deref, pin::pin, sync::Arc, time::Duration,
+};
 use tokio::{
     net::{TcpListener, TcpStream},
     sync::watch,
@@ -69,7 +71,8 @@ pub struct Settings {
     pub heartbeat: Duration,
     /// How long what is under way may take to end when the server stops.
     pub grace: Duration,
-    /// The owner whose keys may read what is counted over the debates of all owners; every key may where nobody is named.
+    /// The owner whose keys may read what is counted over the debates of all owners; every key may
+    /// where nobody is named.
     pub operator: Option<String>,
     /// The public keys whose seals an audit believes.
     pub trusted: Vec<String>,
@@ -165,27 +168,49 @@ impl Shared {
 }
 
 impl Server {
-    /// The routes of a server that listens on this port, and what makes it stop when it is set to true.
+    /// The routes of a server that listens on this port, and what makes it stop when it is set to
+    /// true.
     pub fn router(self: Arc<Self>, port: u16) -> (Router, Arc<Shared>, watch::Sender<bool>) {
         let (stop, stopping) = watch::channel(false);
         let hosts = Hosts::new(port, &self.settings.hosts);
         let document = openapi::document(&*self.front);
         let (buckets, watchers, changes, left, ready) = Default::default();
         let counts = Counts::new(self.settings.counts);
-        let shared = Arc::new(Shared { server: self, hosts, buckets, watchers, counts, changes, left, ready, stopping, document });
+        let shared = Arc::new(Shared {
+            server: self,
+            hosts,
+            buckets,
+            watchers,
+            counts,
+            changes,
+            left,
+            ready,
+            stopping,
+            document,
+        });
         let mut router = Router::new();
         for route in ROUTES {
             let server = shared.clone();
             let handler = move |request: Request| door::enter(server.clone(), route, request);
             router = router.route(route.path, on(route.method.filter(), handler));
         }
-        let router = router.fallback(door::no_such_path).method_not_allowed_fallback(door::no_such_method);
-        (router.layer(middleware::from_fn_with_state(shared.clone(), door::outside)), shared, stop)
+        let router = router
+            .fallback(door::no_such_path)
+            .method_not_allowed_fallback(door::no_such_method);
+        (
+            router.layer(middleware::from_fn_with_state(
+                shared.clone(),
+                door::outside,
+            )),
+            shared,
+            stop,
+        )
     }
 }
 
-/// Answers requests until `stop` is ready; then does nothing more that is asked, tells watchers, and ends what is under way. Until `drained` is
-/// ready too, whoever comes is told that the server stops.
+/// Answers requests until `stop` is ready; then does nothing more that is asked, tells watchers,
+/// and ends what is under way. Until `drained` is ready too, whoever comes is told that the server
+/// stops.
 pub async fn serve(
     listener: TcpListener,
     server: Arc<Server>,
@@ -226,7 +251,8 @@ async fn accept(
                 Ok((stream, _)) => {
                     connections.spawn(answer(stream, router.clone(), shared.clone()));
                 }
-                // A connection that broke off at once, or no room for one more: the others go on, and so does this.
+                // A connection that broke off at once, or no room for one more: the others go on,
+                // and so does this.
                 Err(_) => tokio::time::sleep(Duration::from_millis(50)).await,
             },
             Some(_) = connections.join_next() => {}
@@ -239,13 +265,20 @@ async fn answer(stream: TcpStream, router: Router, shared: Arc<Shared>) {
     // Events are small and must not wait for each other.
     let _ = stream.set_nodelay(true);
     let mut http = http1::Builder::new();
-    http.timer(TokioTimer::new()).header_read_timeout(shared.settings.head_within).max_headers(64).max_buf_size(64 << 10);
-    let service =
-        TowerToHyperService::new(router.map_request(|request: hyper::Request<hyper::body::Incoming>| request.map(axum::body::Body::new)));
+    http.timer(TokioTimer::new())
+        .header_read_timeout(shared.settings.head_within)
+        .max_headers(64)
+        .max_buf_size(64 << 10);
+    let service = TowerToHyperService::new(router.map_request(
+        |request: hyper::Request<hyper::body::Incoming>| request.map(axum::body::Body::new),
+    ));
     // Whoever comes when it stops asks once.
     let is_late = *shared.stopping.borrow();
     http.keep_alive(!is_late);
-    let mut connection = pin!(http.serve_connection(TokioIo::new(stream), service).with_upgrades());
+    let mut connection = pin!(
+        http.serve_connection(TokioIo::new(stream), service)
+            .with_upgrades()
+    );
     tokio::select! {
         // What goes wrong on the way concerns this client only, and it knows.
         _ = connection.as_mut() => {}

@@ -1,4 +1,5 @@
-//! A debate as server-sent events: numbers only for what is recorded, so that a client that comes back never goes on from something passing.
+//! A debate as server-sent events: numbers only for what is recorded, so that a client that comes
+//! back never goes on from something passing.
 
 use crate::tail::{Passing, Shown, Tail, known_kind};
 use axum::{
@@ -24,24 +25,37 @@ pub fn stream(tail: Tail, heartbeat: Duration) -> Response {
         };
         Some((Ok::<_, Infallible>(event), (tail, None)))
     });
-    let mut response = Sse::new(events).keep_alive(KeepAlive::new().interval(heartbeat).text("hb")).into_response();
+    let mut response = Sse::new(events)
+        .keep_alive(KeepAlive::new().interval(heartbeat).text("hb"))
+        .into_response();
     // Proxies that hold events back until there are many would make them late.
-    response.headers_mut().insert(HeaderName::from_static("x-accel-buffering"), HeaderValue::from_static("no"));
+    response.headers_mut().insert(
+        HeaderName::from_static("x-accel-buffering"),
+        HeaderValue::from_static("no"),
+    );
     response
 }
 
-/// Names come from the table of kinds, numbers are numbers, and JSON has no line ends: nobody's text can begin a field of its own.
+/// Names come from the table of kinds, numbers are numbers, and JSON has no line ends: nobody's
+/// text can begin a field of its own.
 fn event(shown: Shown) -> Event {
     match shown {
         Shown::Event(record) => {
-            let event = Event::default().id(record.seq.to_string()).data(one_line(&record.envelope()));
+            let event = Event::default()
+                .id(record.seq.to_string())
+                .data(one_line(&record.envelope()));
             match known_kind(&record.kind) {
                 Some(kind) => event.event(kind),
                 None => event,
             }
         }
-        Shown::Passing(passing @ Passing::Shutdown {}) => Event::default().event(passing.name()).retry(RETRY).data(one_line(&passing)),
-        Shown::Passing(passing) => Event::default().event(passing.name()).data(one_line(&passing)),
+        Shown::Passing(passing @ Passing::Shutdown {}) => Event::default()
+            .event(passing.name())
+            .retry(RETRY)
+            .data(one_line(&passing)),
+        Shown::Passing(passing) => Event::default()
+            .event(passing.name())
+            .data(one_line(&passing)),
     }
 }
 

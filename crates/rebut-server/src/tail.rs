@@ -1,5 +1,6 @@
-//! What a watcher of one debate is shown, one thing after the other: recorded events, text being written, the end of the server.
-//! A watcher pulls: one that stalls stops pulling, and slows nobody.
+//! What a watcher of one debate is shown, one thing after the other: recorded events, text being
+//! written, the end of the server. A watcher pulls: one that stalls stops pulling, and slows
+//! nobody.
 
 use crate::{limits::Place, problem::Problem, server::Shared, visits::Stay};
 use rebut_engine::{DebateId, Watch, event::KINDS, model::Delta, record::Record};
@@ -66,7 +67,8 @@ pub enum Passing {
     /// The server stops; come back with the last number seen.
     #[serde(rename = "shutdown")]
     Shutdown {},
-    /// Nothing more can be shown: the journal cannot be read on now, or the key or the session of whoever watches is gone.
+    /// Nothing more can be shown: the journal cannot be read on now, or the key or the session of
+    /// whoever watches is gone.
     #[serde(rename = "problem")]
     Problem {
         /// Why.
@@ -89,12 +91,22 @@ impl Passing {
 
 /// The name of a recorded event, if this program knows the kind.
 pub fn known_kind(kind: &str) -> Option<&'static str> {
-    KINDS.iter().map(|(known, _)| *known).find(|known| *known == kind)
+    KINDS
+        .iter()
+        .map(|(known, _)| *known)
+        .find(|known| *known == kind)
 }
 
 impl Tail {
     /// What comes after a watch's beginning.
-    pub fn new(server: Arc<Shared>, id: DebateId, stay: Stay, watch: Watch, types: Option<BTreeSet<String>>, place: Place) -> Self {
+    pub fn new(
+        server: Arc<Shared>,
+        id: DebateId,
+        stay: Stay,
+        watch: Watch,
+        types: Option<BTreeSet<String>>,
+        place: Place,
+    ) -> Self {
         let stopping = server.stopping.clone();
         let mut tail = Self {
             server,
@@ -121,7 +133,9 @@ impl Tail {
                 return self.last(Passing::Shutdown {});
             }
             if !self.stay.holds(&self.server).await {
-                return self.last(Passing::Problem { problem: Problem::unauthorized() });
+                return self.last(Passing::Problem {
+                    problem: Problem::unauthorized(),
+                });
             }
             if let Some(Delta { turn, text }) = self.so_far.pop_front() {
                 match self.passing(Passing::Snapshot { turn, text }) {
@@ -159,7 +173,8 @@ impl Tail {
         None
     }
 
-    /// Whether the debate has ended and everything was shown; not so where only its run left this server.
+    /// Whether the debate has ended and everything was shown; not so where only its run left this
+    /// server.
     pub fn is_at_end(&self) -> bool {
         self.watch.is_over()
     }
@@ -174,7 +189,10 @@ impl Tail {
         if self.deltas.is_none() && record.kind == "turn.started" {
             self.listen();
         }
-        let wanted = self.types.as_ref().is_none_or(|types| types.contains(&*record.kind));
+        let wanted = self
+            .types
+            .as_ref()
+            .is_none_or(|types| types.contains(&*record.kind));
         wanted.then(|| Shown::Event(Box::new(record)))
     }
 
@@ -193,16 +211,22 @@ impl Tail {
         self.passing(passing)
     }
 
-    /// That pieces were missed of which nobody was told: behind the last event it would be too late.
+    /// That pieces were missed of which nobody was told: behind the last event it would be too
+    /// late.
     fn missed(&mut self) -> Option<Shown> {
         match self.deltas.as_mut()?.try_recv() {
-            Err(broadcast::error::TryRecvError::Lagged(missed)) => self.delta(Err(broadcast::error::RecvError::Lagged(missed))),
+            Err(broadcast::error::TryRecvError::Lagged(missed)) => {
+                self.delta(Err(broadcast::error::RecvError::Lagged(missed)))
+            }
             _ => None,
         }
     }
 
     fn passing(&self, passing: Passing) -> Option<Shown> {
-        let wanted = self.types.as_ref().is_none_or(|types| types.contains(passing.name()));
+        let wanted = self
+            .types
+            .as_ref()
+            .is_none_or(|types| types.contains(passing.name()));
         wanted.then_some(Shown::Passing(passing))
     }
 
@@ -223,7 +247,9 @@ async fn sent_away(stopping: &mut watch::Receiver<bool>, stay: &mut Stay, server
 }
 
 /// The next piece of text; never, where there is nothing to listen to.
-async fn piece(deltas: &mut Option<broadcast::Receiver<Delta>>) -> Result<Delta, broadcast::error::RecvError> {
+async fn piece(
+    deltas: &mut Option<broadcast::Receiver<Delta>>,
+) -> Result<Delta, broadcast::error::RecvError> {
     match deltas {
         Some(deltas) => deltas.recv().await,
         None => std::future::pending().await,

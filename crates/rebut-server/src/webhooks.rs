@@ -1,4 +1,5 @@
-//! Webhooks as a server needs them: whoever started it keeps them, signs and sends; the server only asks.
+//! Webhooks as a server needs them: whoever started it keeps them, signs and sends; the server only
+//! asks.
 
 use rebut_engine::{
     clean::on_one_line,
@@ -19,11 +20,20 @@ pub trait Webhooks: Send + Sync + 'static {
 
     /// One of them.
     async fn show(&self, owner: &str, id: &str) -> Result<Webhook, NotDone> {
-        self.list(owner).await?.into_iter().find(|webhook| webhook.id == id).ok_or(NotDone::Missing)
+        self.list(owner)
+            .await?
+            .into_iter()
+            .find(|webhook| webhook.id == id)
+            .ok_or(NotDone::Missing)
     }
 
     /// Gives one another address and other kinds, and switches it on.
-    async fn replace(&self, owner: &str, id: &str, asked: WebhookRequest) -> Result<Webhook, NotDone>;
+    async fn replace(
+        &self,
+        owner: &str,
+        id: &str,
+        asked: WebhookRequest,
+    ) -> Result<Webhook, NotDone>;
 
     /// Removes one, and what waits for it.
     async fn remove(&self, owner: &str, id: &str) -> Result<(), NotDone>;
@@ -32,7 +42,12 @@ pub trait Webhooks: Send + Sync + 'static {
     async fn test(&self, owner: &str, id: &str) -> Result<Tested, NotDone>;
 
     /// What was and is to be sent, newest first.
-    async fn deliveries(&self, owner: &str, id: &str, filter: Deliveries) -> Result<Vec<Delivery>, NotDone>;
+    async fn deliveries(
+        &self,
+        owner: &str,
+        id: &str,
+        filter: Deliveries,
+    ) -> Result<Vec<Delivery>, NotDone>;
 
     /// How many deliveries wait, of all owners.
     async fn waiting(&self) -> Result<u64, NotDone>;
@@ -67,7 +82,8 @@ pub enum NotDone {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct WebhookRequest {
-    /// Where events are posted: `https`, and nothing inside a private network unless whoever runs the server listed it.
+    /// Where events are posted: `https`, and nothing inside a private network unless whoever runs
+    /// the server listed it.
     #[schemars(length(min = 1, max = 2000))]
     pub url: String,
     /// Kinds of events; every kind there is, if not given.
@@ -77,17 +93,31 @@ pub struct WebhookRequest {
 }
 
 impl WebhookRequest {
-    /// Refuses kinds that there are not, none, and the same twice: as the schema of the interface does.
+    /// Refuses kinds that there are not, none, and the same twice: as the schema of the interface
+    /// does.
     pub fn check_kinds(&self) -> Result<(), NotDone> {
         let unknown = self.events.iter().find(|kind| !is_told(kind));
-        let twice = self.events.iter().enumerate().find(|(at, kind)| self.events[..*at].contains(kind)).map(|(_, kind)| kind);
+        let twice = self
+            .events
+            .iter()
+            .enumerate()
+            .find(|(at, kind)| self.events[..*at].contains(kind))
+            .map(|(_, kind)| kind);
         let message = match (unknown, twice) {
-            _ if self.events.is_empty() => "`events` is empty: nothing would ever be sent".to_owned(),
-            (Some(kind), _) => format!("`{}` is no kind of event that can be asked for", on_one_line(kind)),
+            _ if self.events.is_empty() => {
+                "`events` is empty: nothing would ever be sent".to_owned()
+            }
+            (Some(kind), _) => format!(
+                "`{}` is no kind of event that can be asked for",
+                on_one_line(kind)
+            ),
             (None, Some(kind)) => format!("`{kind}` is asked for twice"),
             (None, None) => return Ok(()),
         };
-        Err(NotDone::Refused { message, hint: Some(format!("kinds are {}", every_kind().join(", "))) })
+        Err(NotDone::Refused {
+            message,
+            hint: Some(format!("kinds are {}", every_kind().join(", "))),
+        })
     }
 }
 

@@ -97,7 +97,12 @@ impl Client {
             }
         }
         let (code, reason) = closing.unwrap_or(if tail.is_at_end() { ENDED } else { LEFT });
-        let _ = socket.send(Message::Close(Some(CloseFrame { code, reason: reason.into() }))).await;
+        let _ = socket
+            .send(Message::Close(Some(CloseFrame {
+                code,
+                reason: reason.into(),
+            })))
+            .await;
     }
 
     async fn answer(&self, said: &str) -> String {
@@ -106,20 +111,32 @@ impl Client {
             Err(problem) => return heard(Err(problem), None),
         };
         let id = said.remove("id");
-        if id.as_ref().is_some_and(|id| !id.is_string() && !id.is_number()) {
-            return heard(Err(Problem::unprocessable("the `id` of a command is a text or a number")), None);
+        if id
+            .as_ref()
+            .is_some_and(|id| !id.is_string() && !id.is_number())
+        {
+            return heard(
+                Err(Problem::unprocessable(
+                    "the `id` of a command is a text or a number",
+                )),
+                None,
+            );
         }
         let command = Command::deserialize(Value::Object(said));
         let done = match command {
             Ok(command) => self.carry_out(command).await,
-            Err(error) => Err(Problem::unprocessable(format!("the command does not fit: {error}"))),
+            Err(error) => Err(Problem::unprocessable(format!(
+                "the command does not fit: {error}"
+            ))),
         };
         heard(done, id)
     }
 
     async fn carry_out(&self, command: Command) -> Result<&'static str, Problem> {
         let (server, id, by) = (&self.server, self.id, &self.guest.key.name);
-        server.buckets.take(by, true, server.settings.requests_per_minute)?;
+        server
+            .buckets
+            .take(by, true, server.settings.requests_per_minute)?;
         match command {
             Command::Note { text } => {
                 self.may(Role::Approver).await?;
@@ -145,21 +162,34 @@ impl Client {
     }
 
     async fn may(&self, least: Role) -> Result<(), Problem> {
-        let key = self.guest.key_now(&self.server).await?.ok_or_else(Problem::unauthorized)?;
+        let key = self
+            .guest
+            .key_now(&self.server)
+            .await?
+            .ok_or_else(Problem::unauthorized)?;
         if key.role >= least {
             return Ok(());
         }
         let detail = format!("this takes a key of role `{}`", least.as_str());
-        Err(Problem::new(axum::http::StatusCode::FORBIDDEN, "role", detail))
+        Err(Problem::new(
+            axum::http::StatusCode::FORBIDDEN,
+            "role",
+            detail,
+        ))
     }
 
     /// How a socket is closed since this was shown, if that says so.
     fn closing_after(&self, shown: &Shown) -> Option<Closing> {
         match shown {
             Shown::Passing(Passing::Shutdown {}) => Some((close_code::AWAY, "shutdown")),
-            Shown::Passing(Passing::Problem { problem }) if problem.status == 401 => {
-                Some((close_code::POLICY, if self.guest.visit.is_some() { "session ended" } else { "key removed" }))
-            }
+            Shown::Passing(Passing::Problem { problem }) if problem.status == 401 => Some((
+                close_code::POLICY,
+                if self.guest.visit.is_some() {
+                    "session ended"
+                } else {
+                    "key removed"
+                },
+            )),
             Shown::Passing(Passing::Problem { .. }) => Some((close_code::ERROR, "problem")),
             Shown::Passing(_) | Shown::Event(_) => None,
         }
@@ -171,7 +201,8 @@ type Closing = (CloseCode, &'static str);
 /// How a socket is closed behind the end of its debate.
 const ENDED: Closing = (close_code::NORMAL, "ended");
 
-/// How it is closed where the debate goes on elsewhere, or will: this server does not run it any more.
+/// How it is closed where the debate goes on elsewhere, or will: this server does not run it any
+/// more.
 const LEFT: Closing = (close_code::AGAIN, "not run here");
 
 /// Whether a message was not read since it is longer than messages may be.

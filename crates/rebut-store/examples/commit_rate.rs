@@ -1,5 +1,5 @@
-//! How many appends a second the store takes, alone and from a hundred debates at once, and how fast it opens.
-//! `cargo run --release -p rebut-store --example commit_rate [FOLDER]`
+//! How many appends a second the store takes, alone and from a hundred debates at once, and how
+//! fast it opens. `cargo run --release -p rebut-store --example commit_rate [FOLDER]`
 
 use rebut_engine::{
     DebateId,
@@ -18,7 +18,9 @@ use std::{
 
 #[tokio::main(flavor = "multi_thread", worker_threads = 2)]
 async fn main() -> Result<(), Box<dyn Error>> {
-    let parent = std::env::args_os().nth(1).map_or_else(std::env::temp_dir, PathBuf::from);
+    let parent = std::env::args_os()
+        .nth(1)
+        .map_or_else(std::env::temp_dir, PathBuf::from);
     let folder = tempfile::tempdir_in(parent)?;
     let path = folder.path().join("rate.db");
     let start = Instant::now();
@@ -29,7 +31,8 @@ async fn main() -> Result<(), Box<dyn Error>> {
             for records in [1, 10] {
                 let rate = rate(&store, writers, records, durability).await?;
                 println!(
-                    "{durability:?}, {writers} writers, {records} records each: {rate:.0} appends/s, {:.0} rows/s",
+                    "{durability:?}, {writers} writers, {records} records each: {rate:.0} \
+                     appends/s, {:.0} rows/s",
                     rate * records as f64
                 );
             }
@@ -56,10 +59,17 @@ async fn main() -> Result<(), Box<dyn Error>> {
     Ok(())
 }
 
-async fn rate(store: &Arc<SqliteStore>, writers: usize, records: usize, durability: Durability) -> Result<f64, Box<dyn Error>> {
+async fn rate(
+    store: &Arc<SqliteStore>,
+    writers: usize,
+    records: usize,
+    durability: Durability,
+) -> Result<f64, Box<dyn Error>> {
     // Made before, so that hashing is not counted.
     let each = if writers == 1 { 2000 } else { 300 } / records;
-    let work: Vec<Vec<Append>> = (0..writers).map(|_| journal(each, records, durability)).collect();
+    let work: Vec<Vec<Append>> = (0..writers)
+        .map(|_| journal(each, records, durability))
+        .collect();
     let start = Instant::now();
     let tasks: Vec<_> = work
         .into_iter()
@@ -95,14 +105,28 @@ fn journal(appends: usize, records: usize, durability: Durability) -> Vec<Append
     }));
     let mut next = || {
         seq += 1;
-        let record = Record::new(debate, seq, prev, "2026-01-02T03:04:05.678Z".into(), Place::default(), &event);
+        let record = Record::new(
+            debate,
+            seq,
+            prev,
+            "2026-01-02T03:04:05.678Z".into(),
+            Place::default(),
+            &event,
+        );
         prev = record.hash;
         record
     };
     let mut append = |at: usize| {
         let records: Vec<Record> = (0..records).map(|_| next()).collect();
-        let (after, before) = (at * records.len(), records.first().map_or(Hash::default(), |first| first.prev));
-        Append { records, durability, ..Append::new(debate, after as u64, before) }
+        let (after, before) = (
+            at * records.len(),
+            records.first().map_or(Hash::default(), |first| first.prev),
+        );
+        Append {
+            records,
+            durability,
+            ..Append::new(debate, after as u64, before)
+        }
     };
     (0..appends).map(&mut append).collect()
 }

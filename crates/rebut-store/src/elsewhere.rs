@@ -1,5 +1,6 @@
-//! Noticing what other processes appended: every event has a number in the file, and those we did not write are theirs.
-//! A file that was restored in place counts anew; then anything may have changed.
+//! Noticing what other processes appended: every event has a number in the file, and those we did
+//! not write are theirs. A file that was restored in place counts anew; then anything may have
+//! changed.
 
 use crate::{
     failed,
@@ -32,7 +33,8 @@ const MOST_RANGES: usize = 4096;
 /// How far a file has come.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Position {
-    /// Changes when the file is restored from a copy, and seldom otherwise: the version of its schema.
+    /// Changes when the file is restored from a copy, and seldom otherwise: the version of its
+    /// schema.
     pub(crate) schema: i64,
     /// The number of the event written last, even if it was removed since.
     pub(crate) last: i64,
@@ -49,8 +51,8 @@ struct State {
     seen: Position,
     /// First and last numbers of what we committed since, in order.
     own: Vec<(i64, i64)>,
-    /// Those of a commit of ours of which nobody knows yet whether it happens. If it does not, another
-    /// process may be given the same numbers.
+    /// Those of a commit of ours of which nobody knows yet whether it happens. If it does not,
+    /// another process may be given the same numbers.
     under_way: Option<(i64, i64)>,
     /// Not fetched yet.
     changed: BTreeSet<DebateId>,
@@ -61,8 +63,17 @@ struct State {
 impl Elsewhere {
     /// Reports what others write after that position.
     pub(crate) fn new(seen: Position) -> Self {
-        let state = State { seen, own: Vec::new(), under_way: None, changed: BTreeSet::new(), went_back: false };
-        Self { state: Mutex::new(state), news: Notify::new() }
+        let state = State {
+            seen,
+            own: Vec::new(),
+            under_way: None,
+            changed: BTreeSet::new(),
+            went_back: false,
+        };
+        Self {
+            state: Mutex::new(state),
+            news: Notify::new(),
+        }
     }
 
     /// Notes numbers of a commit of our own. To be called before it makes them visible.
@@ -73,7 +84,9 @@ impl Elsewhere {
     /// Notes what came of that commit.
     pub(crate) fn ended(&self, committed: bool) {
         let mut state = self.state();
-        let Some((first, last)) = state.under_way.take().filter(|_| committed) else { return };
+        let Some((first, last)) = state.under_way.take().filter(|_| committed) else {
+            return;
+        };
         let own = &mut state.own;
         match own.last_mut() {
             Some(range) if range.1 + 1 == first => range.1 = last,
@@ -130,11 +143,14 @@ struct Passed {
 impl State {
     /// The last number that is known to be taken.
     fn committed(&self) -> i64 {
-        self.own.iter().map(|own| own.1).fold(self.seen.last, i64::max)
+        self.own
+            .iter()
+            .map(|own| own.1)
+            .fold(self.seen.last, i64::max)
     }
 
-    /// Moves on to a position and says which stretches on the way are not ours; `committed` was known
-    /// before that position was read.
+    /// Moves on to a position and says which stretches on the way are not ours; `committed` was
+    /// known before that position was read.
     fn pass(&mut self, committed: i64, position: Position) -> Passed {
         if position.schema != self.seen.schema || position.last < committed {
             // Numbers mean other events now.
@@ -142,9 +158,14 @@ impl State {
             self.own.clear();
             self.changed.clear();
             self.went_back = true;
-            return Passed { gaps: Vec::new(), whole: true };
+            return Passed {
+                gaps: Vec::new(),
+                whole: true,
+            };
         }
-        let last = self.under_way.map_or(position.last, |(first, _)| position.last.min(first - 1));
+        let last = self
+            .under_way
+            .map_or(position.last, |(first, _)| position.last.min(first - 1));
         let mut gaps = Vec::new();
         let mut next = self.seen.last + 1;
         for &(own_first, own_last) in self.own.iter().take_while(|own| own.0 <= last) {
@@ -158,7 +179,10 @@ impl State {
         }
         self.seen.last = self.seen.last.max(last);
         self.own.retain(|own| own.1 > last);
-        Passed { gaps, whole: last == position.last }
+        Passed {
+            gaps,
+            whole: last == position.last,
+        }
     }
 
     fn has_news(&self) -> bool {
@@ -184,12 +208,20 @@ pub(crate) struct Watcher {
 
 impl Watcher {
     /// Starts looking through connections of these readers.
-    pub(crate) fn start(readers: Arc<Readers>, elsewhere: Arc<Elsewhere>) -> Result<Self, StoreError> {
+    pub(crate) fn start(
+        readers: Arc<Readers>,
+        elsewhere: Arc<Elsewhere>,
+    ) -> Result<Self, StoreError> {
         let (stop, stopped) = channel();
         let run = move || watch(&readers, &elsewhere, &stopped);
-        let thread = thread::Builder::new().name("rebut-watch".to_owned()).spawn(run);
+        let thread = thread::Builder::new()
+            .name("rebut-watch".to_owned())
+            .spawn(run);
         let thread = thread.map_err(|error| failed("starting the watcher's thread", error))?;
-        Ok(Self { stop: Some(stop), thread: Some(thread) })
+        Ok(Self {
+            stop: Some(stop),
+            thread: Some(thread),
+        })
     }
 }
 
@@ -203,8 +235,8 @@ impl Drop for Watcher {
     }
 }
 
-/// Looks until it is stopped. What could not be looked at is looked at later: the numbers of events tell
-/// what was missed.
+/// Looks until it is stopped. What could not be looked at is looked at later: the numbers of events
+/// tell what was missed.
 fn watch(readers: &Readers, elsewhere: &Elsewhere, stopped: &Receiver<()>) {
     loop {
         if let Ok(mut reader) = readers.take()
@@ -248,14 +280,23 @@ mod tests {
         ];
         for (own, last, theirs) in cases {
             let elsewhere = after(10);
-            own.iter().for_each(|&(first, last)| wrote(&elsewhere, first, last));
+            own.iter()
+                .for_each(|&(first, last)| wrote(&elsewhere, first, last));
             let look = || elsewhere.state().pass(10, at(*last)).gaps;
-            assert_eq!((look(), look()), (theirs.to_vec(), Vec::new()), "{own:?} {last}, and again");
+            assert_eq!(
+                (look(), look()),
+                (theirs.to_vec(), Vec::new()),
+                "{own:?} {last}, and again"
+            );
         }
         let elsewhere = after(0);
         wrote(&elsewhere, 1, 5);
         assert_eq!(elsewhere.state().pass(0, at(3)).gaps, []);
-        assert_eq!(elsewhere.state().pass(0, at(6)).gaps, [(6, 6)], "the rest of a stretch stays ours");
+        assert_eq!(
+            elsewhere.state().pass(0, at(6)).gaps,
+            [(6, 6)],
+            "the rest of a stretch stays ours"
+        );
     }
 
     #[test]
@@ -264,9 +305,23 @@ mod tests {
             let elsewhere = after(10);
             elsewhere.begins(11, 11);
             let undecided = elsewhere.state().pass(10, at(11));
-            assert_eq!(undecided, Passed { gaps: Vec::new(), whole: false }, "it may be of somebody else, whose number it became");
+            assert_eq!(
+                undecided,
+                Passed {
+                    gaps: Vec::new(),
+                    whole: false
+                },
+                "it may be of somebody else, whose number it became"
+            );
             elsewhere.ended(committed);
-            assert_eq!(elsewhere.state().pass(10, at(12)), Passed { gaps: theirs.to_vec(), whole: true }, "{committed}");
+            assert_eq!(
+                elsewhere.state().pass(10, at(12)),
+                Passed {
+                    gaps: theirs.to_vec(),
+                    whole: true
+                },
+                "{committed}"
+            );
         }
     }
 
@@ -279,10 +334,31 @@ mod tests {
             wrote(&elsewhere, 11, 12);
             let mut state = elsewhere.state();
             let committed = state.committed();
-            assert_eq!(state.pass(committed, position), Passed { gaps: Vec::new(), whole: true }, "{position:?}");
-            assert_eq!((state.fetch(), state.fetch()), (Some(Changed::Anything), None), "{position:?}");
-            let (committed, next) = (state.committed(), Position { last: position.last + 1, ..position });
-            assert_eq!(state.pass(committed, next).gaps, [(next.last, next.last)], "{position:?}: no number of before is ours");
+            assert_eq!(
+                state.pass(committed, position),
+                Passed {
+                    gaps: Vec::new(),
+                    whole: true
+                },
+                "{position:?}"
+            );
+            assert_eq!(
+                (state.fetch(), state.fetch()),
+                (Some(Changed::Anything), None),
+                "{position:?}"
+            );
+            let (committed, next) = (
+                state.committed(),
+                Position {
+                    last: position.last + 1,
+                    ..position
+                },
+            );
+            assert_eq!(
+                state.pass(committed, next).gaps,
+                [(next.last, next.last)],
+                "{position:?}: no number of before is ours"
+            );
         }
     }
 

@@ -1,5 +1,5 @@
-//! Which files were opened: a path says nothing of the file behind it, which somebody may have deleted or
-//! replaced. SQLite would go on writing to the old one, which nobody finds any more.
+//! Which files were opened: a path says nothing of the file behind it, which somebody may have
+//! deleted or replaced. SQLite would go on writing to the old one, which nobody finds any more.
 
 use rebut_engine::store::StoreError;
 use std::{
@@ -7,8 +7,8 @@ use std::{
     path::{Path, PathBuf},
 };
 
-/// What tells a file from every other that there is: its device and its number there. Unknown where the
-/// system has no such numbers.
+/// What tells a file from every other that there is: its device and its number there. Unknown where
+/// the system has no such numbers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Identity(Option<(u64, u64)>);
 
@@ -17,14 +17,27 @@ impl Identity {
     pub(crate) fn at(path: &Path) -> Result<Option<Self>, StoreError> {
         match fs::metadata(path) {
             Ok(found) => Ok(Some(Self(numbers(&found)))),
-            Err(error) if matches!(error.kind(), io::ErrorKind::NotFound | io::ErrorKind::NotADirectory) => Ok(None),
-            Err(error) => Err(StoreError::Unavailable(format!("looking at the database: {error}"))),
+            Err(error)
+                if matches!(
+                    error.kind(),
+                    io::ErrorKind::NotFound | io::ErrorKind::NotADirectory
+                ) =>
+            {
+                Ok(None)
+            }
+            Err(error) => Err(StoreError::Unavailable(format!(
+                "looking at the database: {error}"
+            ))),
         }
     }
 
     /// Fails unless it is this file that is at `path`.
     pub(crate) fn check(self, path: &Path) -> Result<(), StoreError> {
-        if Self::at(path)? == Some(self) { Ok(()) } else { Err(StoreError::Replaced(path.display().to_string())) }
+        if Self::at(path)? == Some(self) {
+            Ok(())
+        } else {
+            Err(StoreError::Replaced(path.display().to_string()))
+        }
     }
 }
 
@@ -54,7 +67,10 @@ impl Files {
             name.push(end);
             (PathBuf::from(name), None)
         });
-        Self { database: (path.to_owned(), identity), beside }
+        Self {
+            database: (path.to_owned(), identity),
+            beside,
+        }
     }
 
     /// Fails unless all are those that were opened.

@@ -1,4 +1,5 @@
-//! What happens inside a write transaction: each work is first checked, then written with all that belongs to it.
+//! What happens inside a write transaction: each work is first checked, then written with all that
+//! belongs to it.
 
 use crate::{
     claims::{ClaimError, Claims},
@@ -41,7 +42,10 @@ impl Work {
 }
 
 /// What the writing thread of a file is given.
-#[allow(clippy::large_enum_variant, reason = "nearly every step is the large one")]
+#[allow(
+    clippy::large_enum_variant,
+    reason = "nearly every step is the large one"
+)]
 pub(crate) enum Step {
     /// Something with a journal.
     Work(Work),
@@ -136,7 +140,13 @@ pub(crate) struct Ledger {
 impl Ledger {
     /// The ledger behind a connection, with the claims of whoever writes.
     pub(crate) fn new(connection: Connection, claims: Claims) -> Self {
-        Self { connection, claims, ends: HashMap::new(), version: None, written: None }
+        Self {
+            connection,
+            claims,
+            ends: HashMap::new(),
+            version: None,
+            written: None,
+        }
     }
 
     /// The connection, to be closed, and the claims, which outlive it.
@@ -154,8 +164,12 @@ impl Ledger {
         self.ends.clear();
     }
 
-    /// Does all steps; those that are refused leave nothing behind. Any other trouble must end the transaction.
-    pub(crate) fn apply_all(&mut self, steps: &[Step]) -> Result<Vec<Result<(), StoreError>>, Trouble> {
+    /// Does all steps; those that are refused leave nothing behind. Any other trouble must end the
+    /// transaction.
+    pub(crate) fn apply_all(
+        &mut self,
+        steps: &[Step],
+    ) -> Result<Vec<Result<(), StoreError>>, Trouble> {
         self.written = None;
         let version = Some(rows::data_version(&self.connection)?);
         if self.version != version || self.ends.len() > ENDS {
@@ -186,10 +200,13 @@ impl Ledger {
             }
             Work::Redact(tombstone, append) => {
                 if self.end(append.debate)?.0 == 0 {
-                    return Err(Trouble::Refused(StoreError::NotFound(append.debate.to_string())));
+                    return Err(Trouble::Refused(StoreError::NotFound(
+                        append.debate.to_string(),
+                    )));
                 }
                 self.check(append)?;
-                if tombstone.debate != append.debate || !rows::redact(&self.connection, tombstone)? {
+                if tombstone.debate != append.debate || !rows::redact(&self.connection, tombstone)?
+                {
                     let event = format!("event {} of {}", tombstone.seq, append.debate);
                     return Err(Trouble::Refused(StoreError::NotFound(event)));
                 }
@@ -198,7 +215,11 @@ impl Ledger {
             Work::Remove(debate) => {
                 self.ends.remove(debate);
                 let found = rows::remove(&self.connection, *debate)?;
-                if found { Ok(()) } else { Err(Trouble::Refused(StoreError::NotFound(debate.to_string()))) }
+                if found {
+                    Ok(())
+                } else {
+                    Err(Trouble::Refused(StoreError::NotFound(debate.to_string())))
+                }
             }
         }
     }
@@ -224,11 +245,23 @@ impl Ledger {
         {
             // The end of a debate is written by whoever runs it, as everything before.
             let held = append.claim == Claim::Take;
-            return Err(Trouble::Refused(if held { StoreError::Held { debate, by } } else { StoreError::Lost { debate, by } }));
+            return Err(Trouble::Refused(if held {
+                StoreError::Held { debate, by }
+            } else {
+                StoreError::Lost { debate, by }
+            }));
         }
         let (count, head) = self.end(debate)?;
         let fits = (count, head) == (append.after, append.prev);
-        if fits { Ok(()) } else { Err(Trouble::Refused(StoreError::Conflict { debate, count, head })) }
+        if fits {
+            Ok(())
+        } else {
+            Err(Trouble::Refused(StoreError::Conflict {
+                debate,
+                count,
+                head,
+            }))
+        }
     }
 
     fn end(&mut self, debate: DebateId) -> rusqlite::Result<(u64, Hash)> {
@@ -260,13 +293,21 @@ impl Ledger {
         }
         if !append.turns.is_empty() {
             let session = append.debate.to_string();
-            append.turns.iter().try_for_each(|turn| rows::insert_turn(connection, &session, turn))?;
+            append
+                .turns
+                .iter()
+                .try_for_each(|turn| rows::insert_turn(connection, &session, turn))?;
         }
         if !append.projections.is_empty() {
             let session = append.debate.to_string();
-            append.projections.iter().try_for_each(|left| derived::insert(connection, &session, left))?;
+            append
+                .projections
+                .iter()
+                .try_for_each(|left| derived::insert(connection, &session, left))?;
         }
-        append.told().try_for_each(|record| outbox::keep(connection, record))?;
+        append
+            .told()
+            .try_for_each(|record| outbox::keep(connection, record))?;
         match append.claim {
             Claim::Keep | Claim::Hold => {}
             Claim::Take => self.claims.take(connection, append.debate.as_bytes())?,

@@ -1,6 +1,6 @@
-//! The outbox in SQLite: what is to be sent is written with the event; the rest of it goes through the same
-//! writing thread as everything else. The first attempt is due whatever the clock says; waits between
-//! attempts are measured by [`waits`](crate::waits).
+//! The outbox in SQLite: what is to be sent is written with the event; the rest of it goes through
+//! the same writing thread as everything else. The first attempt is due whatever the clock says;
+//! waits between attempts are measured by [`waits`](crate::waits).
 
 use crate::{
     ledger::{Change, Lasting, Step},
@@ -9,7 +9,10 @@ use crate::{
     waits::{Moment, Waiting, Waits, locked},
 };
 use rebut_engine::{
-    outbox::{Claimed, Claiming, Deliveries, Delivery, DeliveryState, NewWebhook, Outbox, Secret, Settled, Webhook, message_id},
+    outbox::{
+        Claimed, Claiming, Deliveries, Delivery, DeliveryState, NewWebhook, Outbox, Secret,
+        Settled, Webhook, message_id,
+    },
     record::Record,
     store::StoreError,
 };
@@ -32,17 +35,24 @@ fn seconds(time: Duration) -> String {
     format!("+{:.3} seconds", time.as_secs_f64())
 }
 
-/// Keeps an event for every webhook that asks for it. To be called when the session's row is written. It is
-/// due at a time before all others, so that a clock that is set back makes nothing wait that has not been
-/// tried; those of before stay in their order.
+/// Keeps an event for every webhook that asks for it. To be called when the session's row is
+/// written. It is due at a time before all others, so that a clock that is set back makes nothing
+/// wait that has not been tried; those of before stay in their order.
 pub(crate) fn keep(connection: &Connection, record: &Record) -> rusqlite::Result<()> {
     let mut statement = connection.prepare_cached(&format!(
-        "INSERT INTO webhook_deliveries (webhook_id, debate_id, seq, type, state, attempts, created_at, next_at)
+        "INSERT INTO webhook_deliveries (webhook_id, debate_id, seq, type, state, attempts, \
+         created_at, next_at)
          SELECT id, ?1, ?2, ?3, 'waiting', 0, {NOW}, '0' || {NOW} FROM webhooks
          WHERE owner = (SELECT initiated_by FROM debate_sessions WHERE debate_sessions.id = ?1) AND why_off IS NULL
              AND EXISTS (SELECT 1 FROM json_each(events) WHERE value = ?3)"
     ))?;
-    statement.execute(params![record.debate.to_string(), int(record.seq), record.kind]).map(drop)
+    statement
+        .execute(params![
+            record.debate.to_string(),
+            int(record.seq),
+            record.kind
+        ])
+        .map(drop)
 }
 
 impl SqliteStore {
@@ -59,7 +69,11 @@ impl SqliteStore {
             *told.lock().unwrap_or_else(PoisonError::into_inner) = Some(change(connection)?);
             Ok(())
         };
-        self.write(Step::Change(Change { lasting, make: Box::new(make) })).await?;
+        self.write(Step::Change(Change {
+            lasting,
+            make: Box::new(make),
+        }))
+        .await?;
         let came = came.lock().unwrap_or_else(PoisonError::into_inner).take();
         came.ok_or_else(|| StoreError::Failed("a change was committed and never made".to_owned()))
     }
@@ -67,14 +81,23 @@ impl SqliteStore {
 
 #[async_trait::async_trait]
 impl Outbox for SqliteStore {
-    async fn add_webhook(&self, new: NewWebhook, most: usize) -> Result<Option<Webhook>, StoreError> {
-        self.change(Lasting::Cleared, move |connection| add(connection, &new, most)).await
+    async fn add_webhook(
+        &self,
+        new: NewWebhook,
+        most: usize,
+    ) -> Result<Option<Webhook>, StoreError> {
+        self.change(Lasting::Cleared, move |connection| {
+            add(connection, &new, most)
+        })
+        .await
     }
 
     async fn webhooks(&self, owner: Option<&str>) -> Result<Vec<Webhook>, StoreError> {
         let owner = owner.map(str::to_owned);
         self.read(move |connection| {
-            let mut statement = connection.prepare_cached(&format!("{WEBHOOK} WHERE ?1 IS NULL OR owner = ?1 ORDER BY created_at, id"))?;
+            let mut statement = connection.prepare_cached(&format!(
+                "{WEBHOOK} WHERE ?1 IS NULL OR owner = ?1 ORDER BY created_at, id"
+            ))?;
             statement.query_map([&owner], webhook)?.collect()
         })
         .await
@@ -83,18 +106,28 @@ impl Outbox for SqliteStore {
     async fn webhook_secret(&self, owner: &str, id: &str) -> Result<Option<Secret>, StoreError> {
         let of = (owner.to_owned(), id.to_owned());
         self.read(move |connection| {
-            let mut statement = connection.prepare_cached("SELECT secret FROM webhooks WHERE owner = ?1 AND id = ?2")?;
-            statement.query_row((&of.0, &of.1), |row| row.get(0).map(Secret::new)).optional()
+            let mut statement = connection
+                .prepare_cached("SELECT secret FROM webhooks WHERE owner = ?1 AND id = ?2")?;
+            statement
+                .query_row((&of.0, &of.1), |row| row.get(0).map(Secret::new))
+                .optional()
         })
         .await
     }
 
-    async fn replace_webhook(&self, owner: &str, id: &str, url: &str, events: &[String]) -> Result<bool, StoreError> {
+    async fn replace_webhook(
+        &self,
+        owner: &str,
+        id: &str,
+        url: &str,
+        events: &[String],
+    ) -> Result<bool, StoreError> {
         let values = [owner, id, url].map(str::to_owned);
         let events = list(events);
         self.change(Lasting::Cleared, move |connection| {
             let [owner, id, url] = &values;
-            let sql = "UPDATE webhooks SET url = ?3, events = ?4, why_off = NULL WHERE owner = ?1 AND id = ?2";
+            let sql = "UPDATE webhooks SET url = ?3, events = ?4, why_off = NULL WHERE owner = ?1 \
+                AND id = ?2";
             Ok(connection.execute(sql, (owner, id, url, &events))? > 0)
         })
         .await
@@ -103,20 +136,32 @@ impl Outbox for SqliteStore {
     async fn remove_webhook(&self, owner: &str, id: &str) -> Result<bool, StoreError> {
         let of = (owner.to_owned(), id.to_owned());
         self.change(Lasting::Cleared, move |connection| {
-            let removed = connection.execute("DELETE FROM webhooks WHERE owner = ?1 AND id = ?2", (&of.0, &of.1))?;
+            let removed = connection.execute(
+                "DELETE FROM webhooks WHERE owner = ?1 AND id = ?2",
+                (&of.0, &of.1),
+            )?;
             if removed > 0 {
-                connection.execute("DELETE FROM webhook_deliveries WHERE webhook_id = ?1", [&of.1])?;
+                connection.execute(
+                    "DELETE FROM webhook_deliveries WHERE webhook_id = ?1",
+                    [&of.1],
+                )?;
             }
             Ok(removed > 0)
         })
         .await
     }
 
-    async fn deliveries(&self, owner: &str, id: &str, filter: Deliveries) -> Result<Vec<Delivery>, StoreError> {
+    async fn deliveries(
+        &self,
+        owner: &str,
+        id: &str,
+        filter: Deliveries,
+    ) -> Result<Vec<Delivery>, StoreError> {
         let of = (owner.to_owned(), id.to_owned());
         self.read(move |connection| {
             let mut statement = connection.prepare_cached(
-                "SELECT debate_id, seq, type, state, attempts, created_at, iif(attempts = 0, created_at, next_at), last_error FROM webhook_deliveries
+                "SELECT debate_id, seq, type, state, attempts, created_at, iif(attempts = 0, \
+                 created_at, next_at), last_error FROM webhook_deliveries
                  WHERE webhook_id = (SELECT id FROM webhooks WHERE owner = ?1 AND id = ?2) AND (?3 IS NULL OR state = ?3)
                  ORDER BY created_at DESC, debate_id DESC, seq DESC LIMIT ?4",
             )?;
@@ -130,7 +175,12 @@ impl Outbox for SqliteStore {
         let (asked, looked) = (asked.clone(), asked.clone());
         // Usually nothing is due: then nobody who writes is kept waiting.
         let was_set = self.waits().clock_was_set();
-        if !was_set && self.read(move |connection| due(connection, &looked)).await?.is_empty() {
+        if !was_set
+            && self
+                .read(move |connection| due(connection, &looked))
+                .await?
+                .is_empty()
+        {
             return Ok(Vec::new());
         }
         let waits = self.waits.clone();
@@ -138,7 +188,9 @@ impl Outbox for SqliteStore {
             .change(Lasting::Process, move |connection| {
                 let followed = follow_clock(connection, &waits)?;
                 let claimed = claim(connection, &asked)?;
-                claimed.iter().for_each(|one| locked(&waits).note(one, asked.lease));
+                claimed
+                    .iter()
+                    .for_each(|one| locked(&waits).note(one, asked.lease));
                 Ok((followed, claimed))
             })
             .await?;
@@ -153,8 +205,12 @@ impl Outbox for SqliteStore {
         self.change(Lasting::Process, move |connection| {
             settle(connection, &claimed, &came)?;
             match &came {
-                Settled::Failed { again: Some(wait), .. } => locked(&waits).note(&claimed, *wait),
-                Settled::Failed { again: None, .. } | Settled::Delivered | Settled::Gone { .. } => locked(&waits).forget(&claimed),
+                Settled::Failed {
+                    again: Some(wait), ..
+                } => locked(&waits).note(&claimed, *wait),
+                Settled::Failed { again: None, .. } | Settled::Delivered | Settled::Gone { .. } => {
+                    locked(&waits).forget(&claimed)
+                }
             }
             Ok(())
         })
@@ -163,37 +219,62 @@ impl Outbox for SqliteStore {
 
     async fn waiting_deliveries(&self) -> Result<u64, StoreError> {
         let sql = "SELECT count(*) FROM webhook_deliveries WHERE state = 'waiting'";
-        self.read(move |connection| connection.prepare_cached(sql)?.query_row([], |row| count(row, 0))).await
+        self.read(move |connection| {
+            connection
+                .prepare_cached(sql)?
+                .query_row([], |row| count(row, 0))
+        })
+        .await
     }
 
     async fn sweep_deliveries(&self, older: Duration) -> Result<(), StoreError> {
         let before = format!("-{:.3} seconds", older.as_secs_f64());
-        let sql = format!("DELETE FROM webhook_deliveries WHERE state <> 'waiting' AND settled_at <= {}", later("?1"));
+        let sql = format!(
+            "DELETE FROM webhook_deliveries WHERE state <> 'waiting' AND settled_at <= {}",
+            later("?1")
+        );
         self.waits().tidy();
-        self.change(Lasting::Process, move |connection| connection.execute(&sql, [&before]).map(drop)).await
+        self.change(Lasting::Process, move |connection| {
+            connection.execute(&sql, [&before]).map(drop)
+        })
+        .await
     }
 }
 
-/// Moves what waits along with a clock that was set, so that it waits as long as was said. Like everything
-/// that makes a delivery wait this is done where rows are written: were a row written and its wait noted
-/// apart, a clock that is set in between would leave the row behind.
+/// Moves what waits along with a clock that was set, so that it waits as long as was said. Like
+/// everything that makes a delivery wait this is done where rows are written: were a row written
+/// and its wait noted apart, a clock that is set in between would leave the row behind.
 fn follow_clock(connection: &Connection, waits: &Mutex<Waits>) -> rusqlite::Result<Option<Moment>> {
-    let Some((when, waiting)) = locked(waits).left_behind() else { return Ok(None) };
-    waiting.iter().try_for_each(|one| move_along(connection, one))?;
+    let Some((when, waiting)) = locked(waits).left_behind() else {
+        return Ok(None);
+    };
+    waiting
+        .iter()
+        .try_for_each(|one| move_along(connection, one))?;
     Ok(Some(when))
 }
 
 fn move_along(connection: &Connection, one: &Waiting) -> rusqlite::Result<()> {
     // Whoever took it since has counted another attempt.
     let mut statement = connection.prepare_cached(&format!(
-        "UPDATE webhook_deliveries SET next_at = {} WHERE webhook_id = ?2 AND debate_id = ?3 AND seq = ?4 AND attempts = ?5 AND state = 'waiting'",
+        "UPDATE webhook_deliveries SET next_at = {} WHERE webhook_id = ?2 AND debate_id = ?3 AND \
+         seq = ?4 AND attempts = ?5 AND state = 'waiting'",
         later("?1")
     ))?;
     let (debate, seq) = (one.debate.to_string(), int(one.seq));
-    statement.execute(params![seconds(one.left), one.webhook, debate, seq, one.attempt]).map(drop)
+    statement
+        .execute(params![
+            seconds(one.left),
+            one.webhook,
+            debate,
+            seq,
+            one.attempt
+        ])
+        .map(drop)
 }
 
-const WEBHOOK: &str = "SELECT id, url, events, created_at, why_off, last_success_at, last_failure_at, last_error FROM webhooks";
+const WEBHOOK: &str = "SELECT id, url, events, created_at, why_off, last_success_at, \
+    last_failure_at, last_error FROM webhooks";
 
 fn list(events: &[String]) -> String {
     serde_json::to_string(events).expect("words are always JSON")
@@ -213,21 +294,44 @@ fn webhook(row: &Row<'_>) -> rusqlite::Result<Webhook> {
     })
 }
 
-fn add(connection: &Connection, new: &NewWebhook, most: usize) -> rusqlite::Result<Option<Webhook>> {
-    let has: u64 = connection.query_row("SELECT count(*) FROM webhooks WHERE owner = ?1", [&new.owner], |row| count(row, 0))?;
+fn add(
+    connection: &Connection,
+    new: &NewWebhook,
+    most: usize,
+) -> rusqlite::Result<Option<Webhook>> {
+    let has: u64 = connection.query_row(
+        "SELECT count(*) FROM webhooks WHERE owner = ?1",
+        [&new.owner],
+        |row| count(row, 0),
+    )?;
     if has >= most as u64 {
         return Ok(None);
     }
     let id = Uuid::new_v4().to_string();
-    let sql = format!("INSERT INTO webhooks (id, owner, url, events, secret, created_at) VALUES (?1, ?2, ?3, ?4, ?5, {NOW})");
-    connection.execute(&sql, params![id, new.owner, new.url, list(&new.events), new.secret.reveal()])?;
-    connection.query_row(&format!("{WEBHOOK} WHERE id = ?1"), [&id], webhook).map(Some)
+    let sql = format!(
+        "INSERT INTO webhooks (id, owner, url, events, secret, created_at) VALUES (?1, ?2, ?3, ?4, \
+         ?5, {NOW})"
+    );
+    connection.execute(
+        &sql,
+        params![
+            id,
+            new.owner,
+            new.url,
+            list(&new.events),
+            new.secret.reveal()
+        ],
+    )?;
+    connection
+        .query_row(&format!("{WEBHOOK} WHERE id = ?1"), [&id], webhook)
+        .map(Some)
 }
 
 fn delivery(row: &Row<'_>) -> rusqlite::Result<Delivery> {
     let (debate, state): (String, String) = (row.get(0)?, row.get(3)?);
     let debate = debate.parse().map_err(|error| unreadable(0, error))?;
-    let state = DeliveryState::parse(&state).ok_or_else(|| unreadable(3, std::io::Error::other("unknown state")))?;
+    let state = DeliveryState::parse(&state)
+        .ok_or_else(|| unreadable(3, std::io::Error::other("unknown state")))?;
     let seq = count(row, 1)?;
     Ok(Delivery {
         id: message_id(debate, seq),
@@ -237,13 +341,18 @@ fn delivery(row: &Row<'_>) -> rusqlite::Result<Delivery> {
         state,
         attempts: row.get(4)?,
         created_at: row.get(5)?,
-        next_at: (state == DeliveryState::Waiting).then(|| row.get(6)).transpose()?,
+        next_at: (state == DeliveryState::Waiting)
+            .then(|| row.get(6))
+            .transpose()?,
         last_error: row.get(7)?,
     })
 }
 
 /// The webhooks for which something is due: id, address and secret.
-fn due(connection: &Connection, asked: &Claiming) -> rusqlite::Result<Vec<(String, String, String)>> {
+fn due(
+    connection: &Connection,
+    asked: &Claiming,
+) -> rusqlite::Result<Vec<(String, String, String)>> {
     let mut statement = connection.prepare_cached(&format!(
         "SELECT id, url, secret FROM (
              SELECT id, url, secret, (SELECT min(next_at) FROM webhook_deliveries WHERE webhook_id = id AND state = 'waiting') AS first
@@ -251,7 +360,9 @@ fn due(connection: &Connection, asked: &Claiming) -> rusqlite::Result<Vec<(Strin
          WHERE first <= {NOW} ORDER BY first LIMIT ?2"
     ))?;
     let read = |row: &Row<'_>| Ok((row.get(0)?, row.get(1)?, row.get(2)?));
-    statement.query_map((list(&asked.except), int(asked.webhooks as u64)), read)?.collect()
+    statement
+        .query_map((list(&asked.except), int(asked.webhooks as u64)), read)?
+        .collect()
 }
 
 fn claim(connection: &Connection, asked: &Claiming) -> rusqlite::Result<Vec<Claimed>> {
@@ -275,7 +386,10 @@ fn claim(connection: &Connection, asked: &Claiming) -> rusqlite::Result<Vec<Clai
                 attempt: row.get(2)?,
             })
         };
-        let rows = taking.query_map(params![webhook, int(asked.each as u64), seconds(asked.lease)], read)?;
+        let rows = taking.query_map(
+            params![webhook, int(asked.each as u64), seconds(asked.lease)],
+            read,
+        )?;
         taken.extend(rows.collect::<rusqlite::Result<Vec<_>>>()?);
     }
     Ok(taken)
@@ -294,28 +408,55 @@ fn settle(connection: &Connection, claimed: &Claimed, came: &Settled) -> rusqlit
     };
     let of_delivery = match came {
         Settled::Delivered => format!("state = 'delivered', settled_at = {NOW} WHERE true"),
-        Settled::Failed { again: Some(_), .. } => format!("last_error = :why, next_at = {} WHERE attempts = :attempt", later(":wait")),
-        _ => format!("last_error = :why, state = 'given_up', settled_at = {NOW} WHERE attempts = :attempt"),
+        Settled::Failed { again: Some(_), .. } => format!(
+            "last_error = :why, next_at = {} WHERE attempts = :attempt",
+            later(":wait")
+        ),
+        _ => format!(
+            "last_error = :why, state = 'given_up', settled_at = {NOW} WHERE attempts = :attempt"
+        ),
     };
     let of = "webhook_id = :webhook AND debate_id = :debate AND seq = :seq AND state = 'waiting'";
-    if run(connection, &format!("UPDATE webhook_deliveries SET {of_delivery} AND {of}"), values)? == 0 {
+    if run(
+        connection,
+        &format!("UPDATE webhook_deliveries SET {of_delivery} AND {of}"),
+        values,
+    )? == 0
+    {
         return Ok(());
     }
     let of_webhook = match came {
         Settled::Delivered => format!("last_success_at = {NOW}"),
         Settled::Failed { .. } => format!("last_failure_at = {NOW}, last_error = :why"),
-        Settled::Gone { .. } => format!("last_failure_at = {NOW}, last_error = :why, why_off = :why"),
+        Settled::Gone { .. } => {
+            format!("last_failure_at = {NOW}, last_error = :why, why_off = :why")
+        }
     };
-    run(connection, &format!("UPDATE webhooks SET {of_webhook} WHERE id = :webhook"), values)?;
+    run(
+        connection,
+        &format!("UPDATE webhooks SET {of_webhook} WHERE id = :webhook"),
+        values,
+    )?;
     if let Settled::Gone { .. } = came {
         let given_up = format!("state = 'given_up', settled_at = {NOW}, last_error = :why");
-        run(connection, &format!("UPDATE webhook_deliveries SET {given_up} WHERE webhook_id = :webhook AND state = 'waiting'"), values)?;
+        run(
+            connection,
+            &format!(
+                "UPDATE webhook_deliveries SET {given_up} WHERE webhook_id = :webhook AND state = \
+                 'waiting'"
+            ),
+            values,
+        )?;
     }
     Ok(())
 }
 
 /// Runs a statement with those of the values that it names.
-fn run(connection: &Connection, sql: &str, values: &[(&str, &dyn ToSql)]) -> rusqlite::Result<usize> {
+fn run(
+    connection: &Connection,
+    sql: &str,
+    values: &[(&str, &dyn ToSql)],
+) -> rusqlite::Result<usize> {
     let mut statement = connection.prepare_cached(sql)?;
     for (name, value) in values {
         if let Some(index) = statement.parameter_index(name)? {
@@ -325,6 +466,9 @@ fn run(connection: &Connection, sql: &str, values: &[(&str, &dyn ToSql)]) -> rus
     statement.raw_execute()
 }
 
-fn unreadable(column: usize, error: impl std::error::Error + Send + Sync + 'static) -> rusqlite::Error {
+fn unreadable(
+    column: usize,
+    error: impl std::error::Error + Send + Sync + 'static,
+) -> rusqlite::Error {
     rusqlite::Error::FromSqlConversionFailure(column, Type::Text, Box::new(error))
 }

@@ -40,8 +40,8 @@ struct State {
 /// A connection that only reads.
 pub(crate) struct Reader {
     connection: Connection,
-    /// The version of the database, as this connection counts them, at which changes by others were last
-    /// looked for with it.
+    /// The version of the database, as this connection counts them, at which changes by others were
+    /// last looked for with it.
     pub(crate) looked_at: Option<i64>,
     // Dropped after the connection, which counts as open until it is closed.
     _counted: Counted,
@@ -64,7 +64,9 @@ impl Open {
 
     /// Waits until none is open; whether that came within the time.
     fn none_within(&self, time: Duration) -> bool {
-        let waited = self.closed_one.wait_timeout_while(self.count(), time, |count| *count > 0);
+        let waited = self
+            .closed_one
+            .wait_timeout_while(self.count(), time, |count| *count > 0);
         *waited.unwrap_or_else(PoisonError::into_inner).0 == 0
     }
 }
@@ -92,9 +94,17 @@ impl Deref for Reader {
 }
 
 impl Readers {
-    /// Readers of the database at `path`, which must be the file with this identity. Opens nothing yet.
+    /// Readers of the database at `path`, which must be the file with this identity. Opens nothing
+    /// yet.
     pub(crate) fn new(path: PathBuf, identity: Identity, sharing: Sharing) -> Self {
-        Self { path, identity, sharing, state: Mutex::default(), free: Semaphore::new(AT_ONCE), open: Arc::default() }
+        Self {
+            path,
+            identity,
+            sharing,
+            state: Mutex::default(),
+            free: Semaphore::new(AT_ONCE),
+            open: Arc::default(),
+        }
     }
 
     /// Runs one reading off the async threads.
@@ -102,20 +112,27 @@ impl Readers {
         self: &Arc<Self>,
         reading: impl FnOnce(&Connection) -> rusqlite::Result<T> + Send + 'static,
     ) -> Result<T, StoreError> {
-        let _turn = self.free.acquire().await.map_err(|error| failed("reading the database", error))?;
+        let _turn = self
+            .free
+            .acquire()
+            .await
+            .map_err(|error| failed("reading the database", error))?;
         let readers = self.clone();
         let read = move || {
             let reader = readers.take()?;
-            let read = reading(&reader).map_err(|error| sql_failed("reading the database", &readers.path, &error))?;
+            let read = reading(&reader)
+                .map_err(|error| sql_failed("reading the database", &readers.path, &error))?;
             // One that failed is closed: the next opens the files that are there then.
             readers.put_back(reader);
             Ok(read)
         };
-        spawn_blocking(read).await.unwrap_or_else(|error| Err(failed("reading the database", error)))
+        spawn_blocking(read)
+            .await
+            .unwrap_or_else(|error| Err(failed("reading the database", error)))
     }
 
-    /// A connection for one reading, to be [put back](Self::put_back) at once: nobody keeps one while
-    /// nothing is read.
+    /// A connection for one reading, to be [put back](Self::put_back) at once: nobody keeps one
+    /// while nothing is read.
     pub(crate) fn take(&self) -> Result<Reader, StoreError> {
         self.identity.check(&self.path)?;
         let idle = self.state().idle.pop();
@@ -125,19 +142,28 @@ impl Readers {
     fn open(&self) -> Result<Reader, StoreError> {
         let state = self.state();
         if state.closed {
-            return Err(StoreError::Unavailable("the log is being read anew".to_owned()));
+            return Err(StoreError::Unavailable(
+                "the log is being read anew".to_owned(),
+            ));
         }
         let counted = Counted::new(&self.open);
         drop(state);
         match schema::open_reader(&self.path, self.sharing) {
-            Ok(connection) => Ok(Reader { connection, looked_at: None, _counted: counted }),
+            Ok(connection) => Ok(Reader {
+                connection,
+                looked_at: None,
+                _counted: counted,
+            }),
             // It could be opened before: there may be too many open files.
-            Err(StoreError::NoPlace { why, .. }) => Err(StoreError::Unavailable(format!("opening the database: {why}"))),
+            Err(StoreError::NoPlace { why, .. }) => Err(StoreError::Unavailable(format!(
+                "opening the database: {why}"
+            ))),
             Err(error) => Err(error),
         }
     }
 
-    /// Lets nobody in any more, and waits for those who read; whether all of them left within the time.
+    /// Lets nobody in any more, and waits for those who read; whether all of them left within the
+    /// time.
     pub(crate) fn close(&self, within: Duration) -> bool {
         let mut state = self.state();
         state.closed = true;

@@ -17,7 +17,8 @@ use uuid::Uuid;
 /// Adds one event to the journal.
 pub(crate) fn insert_event(connection: &Connection, record: &Record) -> rusqlite::Result<()> {
     let mut statement = connection.prepare_cached(
-        "INSERT INTO events (debate_id, seq, ts, type, round, phase, agent, data, salt, digest, prev, hash)
+        "INSERT INTO events (debate_id, seq, ts, type, round, phase, agent, data, salt, digest, \
+         prev, hash)
          VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12)",
     )?;
     statement.execute(rusqlite::params![
@@ -40,21 +41,42 @@ pub(crate) fn insert_event(connection: &Connection, record: &Record) -> rusqlite
 /// A row that does not hold what it must: its number, and what is wrong.
 type Bad = (u64, String);
 
-/// The first records after number `after`, at most so many, in order, or the first row that cannot be read.
-pub(crate) fn page(connection: &Connection, debate: DebateId, after: u64, most: usize) -> rusqlite::Result<Result<Vec<Record>, Bad>> {
+/// The first records after number `after`, at most so many, in order, or the first row that cannot
+/// be read.
+pub(crate) fn page(
+    connection: &Connection,
+    debate: DebateId,
+    after: u64,
+    most: usize,
+) -> rusqlite::Result<Result<Vec<Record>, Bad>> {
     let mut statement = connection.prepare_cached(
         "SELECT seq, ts, type, round, phase, agent, data, salt, digest, prev, hash
          FROM events WHERE debate_id = ?1 AND seq > ?2 ORDER BY seq LIMIT ?3",
     )?;
-    collect(statement.query((debate.as_bytes(), int(after), int(most as u64)))?, |row| read_record(debate, row))
+    collect(
+        statement.query((debate.as_bytes(), int(after), int(most as u64)))?,
+        |row| read_record(debate, row),
+    )
 }
 
 /// What is picked of a journal and where that ends, or the first row that cannot be read.
-pub(crate) fn pick(connection: &Connection, debate: DebateId, pick: &Pick) -> rusqlite::Result<Result<Picked, Bad>> {
+pub(crate) fn pick(
+    connection: &Connection,
+    debate: DebateId,
+    pick: &Pick,
+) -> rusqlite::Result<Result<Picked, Bad>> {
     // Only reads, and both from what is committed now; when it is dropped, it is over.
     let moment = connection.unchecked_transaction()?;
-    let mut statement = moment.prepare_cached("SELECT seq, ts, hash FROM events WHERE debate_id = ?1 ORDER BY seq DESC LIMIT 1")?;
-    let read_head = |row: &Row<'_>| Ok(Head { seq: count(row, 0)?, ts: row.get(1)?, hash: Hash(row.get(2)?) });
+    let mut statement = moment.prepare_cached(
+        "SELECT seq, ts, hash FROM events WHERE debate_id = ?1 ORDER BY seq DESC LIMIT 1",
+    )?;
+    let read_head = |row: &Row<'_>| {
+        Ok(Head {
+            seq: count(row, 0)?,
+            ts: row.get(1)?,
+            hash: Hash(row.get(2)?),
+        })
+    };
     let head = match collect(statement.query([debate.as_bytes()])?, read_head)? {
         Ok(mut head) => head.pop(),
         Err(bad) => return Ok(Err(bad)),
@@ -67,9 +89,18 @@ pub(crate) fn pick(connection: &Connection, debate: DebateId, pick: &Pick) -> ru
         let _ = write!(sql, " AND type IN ({})", vec!["?"; kinds.len()].join(", "));
         values.extend(kinds.iter().map(|kind| Value::from(kind.clone())));
     }
-    sql.push_str(if pick.from_end { " ORDER BY seq DESC LIMIT ?" } else { " ORDER BY seq LIMIT ?" });
+    sql.push_str(if pick.from_end {
+        " ORDER BY seq DESC LIMIT ?"
+    } else {
+        " ORDER BY seq LIMIT ?"
+    });
     values.push(int(pick.bound() as u64).into());
-    let picked = collect(moment.prepare_cached(&sql)?.query(rusqlite::params_from_iter(values))?, |row| read_record(debate, row))?;
+    let picked = collect(
+        moment
+            .prepare_cached(&sql)?
+            .query(rusqlite::params_from_iter(values))?,
+        |row| read_record(debate, row),
+    )?;
     Ok(picked.map(|mut records| {
         if pick.from_end {
             records.reverse();
@@ -96,7 +127,10 @@ fn read_record(debate: DebateId, row: &Row<'_>) -> rusqlite::Result<Record> {
 }
 
 /// Reads row by row. The number of each stands in its first column.
-fn collect<T>(mut rows: Rows<'_>, read: impl Fn(&Row<'_>) -> rusqlite::Result<T>) -> rusqlite::Result<Result<Vec<T>, Bad>> {
+fn collect<T>(
+    mut rows: Rows<'_>,
+    read: impl Fn(&Row<'_>) -> rusqlite::Result<T>,
+) -> rusqlite::Result<Result<Vec<T>, Bad>> {
     let (mut all, mut seq) = (Vec::new(), 0);
     while let Some(row) = rows.next()? {
         seq = count(row, 0).unwrap_or(seq + 1);
@@ -108,46 +142,82 @@ fn collect<T>(mut rows: Rows<'_>, read: impl Fn(&Row<'_>) -> rusqlite::Result<T>
     Ok(Ok(all))
 }
 
-/// Where a debate's journal ends: the number of its last event and that one's hash; zero where there is none.
+/// Where a debate's journal ends: the number of its last event and that one's hash; zero where
+/// there is none.
 pub(crate) fn end_of(connection: &Connection, debate: DebateId) -> rusqlite::Result<(u64, Hash)> {
-    let mut statement = connection.prepare_cached("SELECT seq, hash FROM events WHERE debate_id = ?1 ORDER BY seq DESC LIMIT 1")?;
-    let end = statement.query_row([debate.as_bytes()], |row| Ok((count(row, 0)?, head(row.get_ref(1)?.as_bytes().unwrap_or_default()))));
+    let mut statement = connection.prepare_cached(
+        "SELECT seq, hash FROM events WHERE debate_id = ?1 ORDER BY seq DESC LIMIT 1",
+    )?;
+    let end = statement.query_row([debate.as_bytes()], |row| {
+        Ok((
+            count(row, 0)?,
+            head(row.get_ref(1)?.as_bytes().unwrap_or_default()),
+        ))
+    });
     Ok(end.optional()?.unwrap_or_default())
 }
 
-/// The hash in those bytes. Bytes that are none get one that no record follows: a damaged journal can be
-/// removed, and not be added to.
+/// The hash in those bytes. Bytes that are none get one that no record follows: a damaged journal
+/// can be removed, and not be added to.
 pub(crate) fn head(bytes: &[u8]) -> Hash {
     bytes.try_into().map_or_else(|_| Hash::of(bytes), Hash)
 }
 
 /// How far the file has come.
 pub(crate) fn position(connection: &Connection) -> rusqlite::Result<Position> {
-    let mut statement = connection.prepare_cached("SELECT seq FROM sqlite_sequence WHERE name = 'events'")?;
-    let last = statement.query_row([], |row| row.get(0)).optional()?.unwrap_or(0);
-    let schema = connection.prepare_cached("PRAGMA schema_version")?.query_row([], |row| row.get(0))?;
+    let mut statement =
+        connection.prepare_cached("SELECT seq FROM sqlite_sequence WHERE name = 'events'")?;
+    let last = statement
+        .query_row([], |row| row.get(0))
+        .optional()?
+        .unwrap_or(0);
+    let schema = connection
+        .prepare_cached("PRAGMA schema_version")?
+        .query_row([], |row| row.get(0))?;
     Ok(Position { schema, last })
 }
 
 /// The debates of the events with these numbers in the file.
-pub(crate) fn debates_between(connection: &Connection, first: i64, last: i64) -> rusqlite::Result<Vec<DebateId>> {
-    let mut statement = connection.prepare_cached("SELECT DISTINCT debate_id FROM events WHERE n BETWEEN ?1 AND ?2")?;
-    statement.query_map((first, last), |row| parse(0, &Uuid::from_bytes(row.get(0)?).to_string()))?.collect()
+pub(crate) fn debates_between(
+    connection: &Connection,
+    first: i64,
+    last: i64,
+) -> rusqlite::Result<Vec<DebateId>> {
+    let mut statement = connection
+        .prepare_cached("SELECT DISTINCT debate_id FROM events WHERE n BETWEEN ?1 AND ?2")?;
+    statement
+        .query_map((first, last), |row| {
+            parse(0, &Uuid::from_bytes(row.get(0)?).to_string())
+        })?
+        .collect()
 }
 
 /// A number that changes when another connection commits.
 pub(crate) fn data_version(connection: &Connection) -> rusqlite::Result<i64> {
-    connection.prepare_cached("PRAGMA data_version")?.query_row([], |row| row.get(0))
+    connection
+        .prepare_cached("PRAGMA data_version")?
+        .query_row([], |row| row.get(0))
 }
 
-/// Puts a tombstone in the place of its record and of the copy of its text. Says whether the record was there.
+/// Puts a tombstone in the place of its record and of the copy of its text. Says whether the record
+/// was there.
 pub(crate) fn redact(connection: &Connection, tombstone: &Record) -> rusqlite::Result<bool> {
-    let mut event = connection.prepare_cached("UPDATE events SET data = ?3, salt = ?4 WHERE debate_id = ?1 AND seq = ?2")?;
-    if event.execute((tombstone.debate.as_bytes(), int(tombstone.seq), &tombstone.data, tombstone.salt))? == 0 {
+    let mut event = connection.prepare_cached(
+        "UPDATE events SET data = ?3, salt = ?4 WHERE debate_id = ?1 AND seq = ?2",
+    )?;
+    if event.execute((
+        tombstone.debate.as_bytes(),
+        int(tombstone.seq),
+        &tombstone.data,
+        tombstone.salt,
+    ))? == 0
+    {
         return Ok(false);
     }
-    let mut turn = connection
-        .prepare_cached("UPDATE debate_turns SET content = '', tool_calls = NULL, test_results = NULL, reflections = NULL WHERE id = ?1")?;
+    let mut turn = connection.prepare_cached(
+        "UPDATE debate_turns SET content = '', tool_calls = NULL, test_results = \
+            NULL, reflections = NULL WHERE id = ?1",
+    )?;
     turn.execute([row_id(&tombstone.debate.to_string(), tombstone.seq)])?;
     derived::clear(connection, &tombstone.debate.to_string(), tombstone.seq)?;
     Ok(true)
@@ -168,10 +238,16 @@ pub(crate) fn remove(connection: &Connection, debate: DebateId) -> rusqlite::Res
         removed += connection.execute(sql, [&text])?;
     }
     for table in ["checkpoints", "claims", "events"] {
-        removed += connection.execute(&format!("DELETE FROM {table} WHERE debate_id = ?1"), [debate.as_bytes()])?;
+        removed += connection.execute(
+            &format!("DELETE FROM {table} WHERE debate_id = ?1"),
+            [debate.as_bytes()],
+        )?;
     }
     if removed > 0 {
-        connection.execute("INSERT OR IGNORE INTO removed (debate_id) VALUES (?1)", [debate.as_bytes()])?;
+        connection.execute(
+            "INSERT OR IGNORE INTO removed (debate_id) VALUES (?1)",
+            [debate.as_bytes()],
+        )?;
     }
     Ok(removed > 0)
 }
@@ -180,29 +256,55 @@ pub(crate) fn remove(connection: &Connection, debate: DebateId) -> rusqlite::Res
 pub(crate) fn is_removed(connection: &Connection, debate: DebateId) -> rusqlite::Result<bool> {
     let sql = "SELECT EXISTS (SELECT 1 FROM removed WHERE debate_id = ?1)
         AND NOT EXISTS (SELECT 1 FROM events WHERE debate_id = ?1)";
-    connection.prepare_cached(sql)?.query_row([debate.as_bytes()], |row| row.get(0))
+    connection
+        .prepare_cached(sql)?
+        .query_row([debate.as_bytes()], |row| row.get(0))
 }
 
 /// Adds a checkpoint.
-pub(crate) fn insert_checkpoint(connection: &Connection, debate: DebateId, checkpoint: &Checkpoint) -> rusqlite::Result<()> {
-    let mut statement =
-        connection.prepare_cached("INSERT INTO checkpoints (debate_id, count, head, key, signature) VALUES (?1, ?2, ?3, ?4, ?5)")?;
-    statement.execute((debate.as_bytes(), int(checkpoint.count), checkpoint.head.0, &checkpoint.key, &checkpoint.signature))?;
+pub(crate) fn insert_checkpoint(
+    connection: &Connection,
+    debate: DebateId,
+    checkpoint: &Checkpoint,
+) -> rusqlite::Result<()> {
+    let mut statement = connection.prepare_cached(
+        "INSERT INTO checkpoints (debate_id, count, head, key, \
+            signature) VALUES (?1, ?2, ?3, ?4, ?5)",
+    )?;
+    statement.execute((
+        debate.as_bytes(),
+        int(checkpoint.count),
+        checkpoint.head.0,
+        &checkpoint.key,
+        &checkpoint.signature,
+    ))?;
     Ok(())
 }
 
 /// A debate's checkpoints, oldest first, or the first that cannot be read.
-pub(crate) fn checkpoints(connection: &Connection, debate: DebateId) -> rusqlite::Result<Result<Vec<Checkpoint>, Bad>> {
-    let mut statement =
-        connection.prepare_cached("SELECT count, head, key, signature FROM checkpoints WHERE debate_id = ?1 ORDER BY rowid")?;
-    let read = |row: &Row<'_>| Ok(Checkpoint { count: count(row, 0)?, head: Hash(row.get(1)?), key: row.get(2)?, signature: row.get(3)? });
+pub(crate) fn checkpoints(
+    connection: &Connection,
+    debate: DebateId,
+) -> rusqlite::Result<Result<Vec<Checkpoint>, Bad>> {
+    let mut statement = connection.prepare_cached(
+        "SELECT count, head, key, signature FROM checkpoints WHERE debate_id = ?1 ORDER BY rowid",
+    )?;
+    let read = |row: &Row<'_>| {
+        Ok(Checkpoint {
+            count: count(row, 0)?,
+            head: Hash(row.get(1)?),
+            key: row.get(2)?,
+            signature: row.get(3)?,
+        })
+    };
     collect(statement.query([debate.as_bytes()])?, read)
 }
 
 /// Writes the session's row anew.
 pub(crate) fn put_session(connection: &Connection, session: &Session) -> rusqlite::Result<()> {
     let mut statement = connection.prepare_cached(
-        "INSERT INTO debate_sessions (id, debate_id, topic, status, topology_type, coordination_protocol, config, initiated_by,
+        "INSERT INTO debate_sessions (id, debate_id, topic, status, topology_type, \
+         coordination_protocol, config, initiated_by,
              created_at, updated_at, completed_at, total_rounds, final_consensus_score, outcome, format, rehearsal)
          VALUES (?1, ?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15)
          ON CONFLICT (id) DO UPDATE SET topic = ?2, status = ?3, topology_type = ?4, coordination_protocol = ?5, config = ?6,
@@ -231,18 +333,27 @@ pub(crate) fn put_session(connection: &Connection, session: &Session) -> rusqlit
 
 /// Sessions, newest first.
 pub(crate) fn sessions(connection: &Connection, filter: &Filter) -> rusqlite::Result<Vec<Session>> {
-    let mut sql = "SELECT id, topic, status, topology_type, coordination_protocol, config, initiated_by, created_at, updated_at,
+    let mut sql = "SELECT id, topic, status, topology_type, coordination_protocol, config, \
+        initiated_by, created_at, updated_at,
         completed_at, total_rounds, final_consensus_score, outcome, format, rehearsal FROM debate_sessions WHERE true"
         .to_owned();
     let mut values: Vec<Value> = Vec::new();
     if let Some(prefix) = &filter.prefix {
-        // A range, so that no character of the prefix means anything else, and the key's index finds it.
+        // A range, so that no character of the prefix means anything else, and the key's index
+        // finds it.
         sql.push_str(" AND id >= ? AND id < ?");
         values.extend([prefix.clone().into(), format!("{prefix}\u{10FFFF}").into()]);
     }
     let status = filter.status.map(|status| status.as_str().to_owned());
-    let equal = [("status", &status), ("format", &filter.format), ("initiated_by", &filter.by)];
-    for (column, value) in equal.into_iter().filter_map(|(column, value)| Some((column, value.clone()?))) {
+    let equal = [
+        ("status", &status),
+        ("format", &filter.format),
+        ("initiated_by", &filter.by),
+    ];
+    for (column, value) in equal
+        .into_iter()
+        .filter_map(|(column, value)| Some((column, value.clone()?)))
+    {
         let _ = write!(sql, " AND {column} = ?");
         values.push(value.into());
     }
@@ -259,7 +370,10 @@ pub(crate) fn sessions(connection: &Connection, filter: &Filter) -> rusqlite::Re
         sql.push_str(" LIMIT ?");
         values.push(int(filter.limit as u64).into());
     }
-    connection.prepare_cached(&sql)?.query_map(rusqlite::params_from_iter(values), read_session)?.collect()
+    connection
+        .prepare_cached(&sql)?
+        .query_map(rusqlite::params_from_iter(values), read_session)?
+        .collect()
 }
 
 fn read_session(row: &Row<'_>) -> rusqlite::Result<Session> {
@@ -267,7 +381,8 @@ fn read_session(row: &Row<'_>) -> rusqlite::Result<Session> {
     Ok(Session {
         id: parse(0, &row.get::<_, String>(0)?)?,
         topic: row.get(1)?,
-        status: Status::parse(&status).ok_or_else(|| unreadable(2, format!("unknown status `{status}`")))?,
+        status: Status::parse(&status)
+            .ok_or_else(|| unreadable(2, format!("unknown status `{status}`")))?,
         topology_type: row.get(3)?,
         coordination_protocol: row.get(4)?,
         config: row.get(5)?,
@@ -284,9 +399,14 @@ fn read_session(row: &Row<'_>) -> rusqlite::Result<Session> {
 }
 
 /// Adds one turn.
-pub(crate) fn insert_turn(connection: &Connection, session: &str, turn: &TurnRow) -> rusqlite::Result<()> {
+pub(crate) fn insert_turn(
+    connection: &Connection,
+    session: &str,
+    turn: &TurnRow,
+) -> rusqlite::Result<()> {
     let mut statement = connection.prepare_cached(
-        "INSERT INTO debate_turns (id, session_id, round, phase, agent_id, agent_role, provider, model, content, confidence,
+        "INSERT INTO debate_turns (id, session_id, round, phase, agent_id, agent_role, provider, \
+         model, content, confidence,
              metadata, created_at, response_time_ms, seq, turn)
          VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15)",
     )?;
@@ -325,10 +445,19 @@ pub(crate) fn count(row: &Row<'_>, column: usize) -> rusqlite::Result<u64> {
     u64::try_from(number).map_err(|_| rusqlite::Error::IntegralValueOutOfRange(column, number))
 }
 
-fn parse<T: FromStr<Err: std::error::Error + Send + Sync + 'static>>(column: usize, text: &str) -> rusqlite::Result<T> {
-    text.parse().map_err(|error| rusqlite::Error::FromSqlConversionFailure(column, Type::Text, Box::new(error)))
+fn parse<T: FromStr<Err: std::error::Error + Send + Sync + 'static>>(
+    column: usize,
+    text: &str,
+) -> rusqlite::Result<T> {
+    text.parse().map_err(|error| {
+        rusqlite::Error::FromSqlConversionFailure(column, Type::Text, Box::new(error))
+    })
 }
 
 fn unreadable(column: usize, why: String) -> rusqlite::Error {
-    rusqlite::Error::FromSqlConversionFailure(column, Type::Text, Box::new(FromSqlError::other(std::io::Error::other(why))))
+    rusqlite::Error::FromSqlConversionFailure(
+        column,
+        Type::Text,
+        Box::new(FromSqlError::other(std::io::Error::other(why))),
+    )
 }

@@ -9,17 +9,24 @@ use std::{
     time::{Duration, Instant},
 };
 
-/// The steps from an empty file to today's schema. Never change one that was released; add the next.
-const MIGRATIONS: &[&str] =
-    &[include_str!("../migrations/1.sql"), include_str!("../migrations/2.sql"), include_str!("../migrations/3.sql")];
+/// The steps from an empty file to today's schema. Never change one that was released; add the
+/// next.
+const MIGRATIONS: &[&str] = &[
+    include_str!("../migrations/1.sql"),
+    include_str!("../migrations/2.sql"),
+    include_str!("../migrations/3.sql"),
+];
 
 /// How long to wait for another process that is writing.
 pub(crate) const BUSY: Duration = Duration::from_secs(5);
 
-/// The connection that writes, on a database that has today's schema. Makes the file where there is none.
+/// The connection that writes, on a database that has today's schema. Makes the file where there is
+/// none.
 pub(crate) fn open_writer(path: &Path) -> Result<Connection, StoreError> {
     make_file(path).map_err(|error| match error.kind() {
-        io::ErrorKind::StorageFull | io::ErrorKind::QuotaExceeded => StoreError::Unwritable(format!("making {}: {error}", path.display())),
+        io::ErrorKind::StorageFull | io::ErrorKind::QuotaExceeded => {
+            StoreError::Unwritable(format!("making {}: {error}", path.display()))
+        }
         _ => no_place(path, error),
     })?;
     reopen_writer(path)
@@ -30,8 +37,14 @@ pub(crate) fn reopen_writer(path: &Path) -> Result<Connection, StoreError> {
     let mut connection = open(path, OpenFlags::SQLITE_OPEN_READ_WRITE)?;
     let opening = || format!("opening {}", path.display());
     prepare(&mut connection).map_err(|error| match error {
-        Unready::Newer { found } => StoreError::Newer { found, known: known() },
-        Unready::NoLog(mode) => failed("opening the database", format!("it stays in mode `{mode}`; keep it on a local disk")),
+        Unready::Newer { found } => StoreError::Newer {
+            found,
+            known: known(),
+        },
+        Unready::NoLog(mode) => failed(
+            "opening the database",
+            format!("it stays in mode `{mode}`; keep it on a local disk"),
+        ),
         Unready::Sql(error) if is_closed(&error) => no_place(path, error),
         Unready::Sql(error) => match sql_failed(&opening(), path, &error) {
             StoreError::Unavailable(why) => StoreError::Unwritable(why),
@@ -54,14 +67,18 @@ pub(crate) enum Sharing {
 pub(crate) fn open_reader(path: &Path, sharing: Sharing) -> Result<Connection, StoreError> {
     match sharing {
         Sharing::WithWriters => open(path, OpenFlags::SQLITE_OPEN_READ_ONLY),
-        Sharing::Unchanging => open(&unchanging(path), OpenFlags::SQLITE_OPEN_READ_ONLY | OpenFlags::SQLITE_OPEN_URI),
+        Sharing::Unchanging => open(
+            &unchanging(path),
+            OpenFlags::SQLITE_OPEN_READ_ONLY | OpenFlags::SQLITE_OPEN_URI,
+        ),
     }
 }
 
 /// The version of a database that is there to be read.
 pub(crate) fn version_at(path: &Path, sharing: Sharing) -> Result<i64, StoreError> {
     let connection = open_reader(path, sharing)?;
-    version(&connection).map_err(|error| sql_failed(&format!("opening {}", path.display()), path, &error))
+    version(&connection)
+        .map_err(|error| sql_failed(&format!("opening {}", path.display()), path, &error))
 }
 
 /// The name of a file that nobody changes, for SQLite: no locks, no log, nothing made beside it.
@@ -79,10 +96,12 @@ fn unchanging(path: &Path) -> PathBuf {
 
 fn open(path: &Path, flags: OpenFlags) -> Result<Connection, StoreError> {
     let open = || {
-        let connection = Connection::open_with_flags(path, flags | OpenFlags::SQLITE_OPEN_NO_MUTEX)?;
+        let connection =
+            Connection::open_with_flags(path, flags | OpenFlags::SQLITE_OPEN_NO_MUTEX)?;
         connection.busy_timeout(BUSY)?;
         connection.set_prepared_statement_cache_capacity(32);
-        // Plans never depend on bound values; else SQLite prepares some statements anew for each one.
+        // Plans never depend on bound values; else SQLite prepares some statements anew for each
+        // one.
         connection.set_db_config(DbConfig::SQLITE_DBCONFIG_ENABLE_QPSG, true)?;
         // The file may come from anybody, and a schema can hold statements.
         // Ours has no triggers and no views.
@@ -101,11 +120,17 @@ fn open(path: &Path, flags: OpenFlags) -> Result<Connection, StoreError> {
 /// Whether nothing can be kept there, whatever the file holds.
 fn is_closed(error: &rusqlite::Error) -> bool {
     use rusqlite::ErrorCode::{CannotOpen, PermissionDenied, ReadOnly};
-    matches!(error.sqlite_error_code(), Some(CannotOpen | PermissionDenied | ReadOnly))
+    matches!(
+        error.sqlite_error_code(),
+        Some(CannotOpen | PermissionDenied | ReadOnly)
+    )
 }
 
 fn no_place(path: &Path, error: impl std::fmt::Display) -> StoreError {
-    StoreError::NoPlace { path: path.display().to_string(), why: error.to_string() }
+    StoreError::NoPlace {
+        path: path.display().to_string(),
+        why: error.to_string(),
+    }
 }
 
 /// The version of today's schema.
@@ -126,10 +151,15 @@ impl From<rusqlite::Error> for Unready {
 }
 
 fn prepare(connection: &mut Connection) -> Result<(), Unready> {
-    // Freed text is overwritten at once: what is redacted or removed later must leave no older copy behind.
-    connection.execute_batch("PRAGMA foreign_keys = ON; PRAGMA secure_delete = ON; PRAGMA synchronous = FULL")?;
+    // Freed text is overwritten at once: what is redacted or removed later must leave no older copy
+    // behind.
+    connection.execute_batch(
+        "PRAGMA foreign_keys = ON; PRAGMA secure_delete = ON; PRAGMA synchronous = FULL",
+    )?;
     if version(connection)? > known() {
-        return Err(Unready::Newer { found: version(connection)? });
+        return Err(Unready::Newer {
+            found: version(connection)?,
+        });
     }
     use_log(connection)?;
     loop {
@@ -137,7 +167,12 @@ fn prepare(connection: &mut Connection) -> Result<(), Unready> {
         if found > known() {
             return Err(Unready::Newer { found });
         }
-        let Some(step) = usize::try_from(found).ok().and_then(|found| MIGRATIONS.get(found)) else { return Ok(()) };
+        let Some(step) = usize::try_from(found)
+            .ok()
+            .and_then(|found| MIGRATIONS.get(found))
+        else {
+            return Ok(());
+        };
         let transaction = connection.transaction_with_behavior(TransactionBehavior::Immediate)?;
         // Another process may have taken this step while we waited for the lock.
         if version(&transaction)? == found {
@@ -152,10 +187,15 @@ fn prepare(connection: &mut Connection) -> Result<(), Unready> {
 fn use_log(connection: &Connection) -> Result<(), Unready> {
     let start = Instant::now();
     loop {
-        match connection.pragma_update_and_check(None, "journal_mode", "wal", |row| row.get::<_, String>(0)) {
+        match connection
+            .pragma_update_and_check(None, "journal_mode", "wal", |row| row.get::<_, String>(0))
+        {
             Ok(mode) if mode == "wal" => return Ok(()),
             Ok(mode) => return Err(Unready::NoLog(mode)),
-            Err(error) if error.sqlite_error_code() == Some(rusqlite::ErrorCode::DatabaseBusy) && start.elapsed() < BUSY => {
+            Err(error)
+                if error.sqlite_error_code() == Some(rusqlite::ErrorCode::DatabaseBusy)
+                    && start.elapsed() < BUSY =>
+            {
                 std::thread::sleep(Duration::from_millis(5));
             }
             Err(error) => return Err(error.into()),
@@ -191,15 +231,20 @@ fn make_file(path: &Path) -> io::Result<()> {
         Err(error) if error.kind() == io::ErrorKind::AlreadyExists => return Ok(()),
         made => drop(made?),
     }
-    new.iter().rev().filter_map(|part| part.parent()).try_for_each(sync_names)
+    new.iter()
+        .rev()
+        .filter_map(|part| part.parent())
+        .try_for_each(sync_names)
 }
 
-/// Brings the names in a folder to the disk: what is committed to a file whose name is lost is lost too.
+/// Brings the names in a folder to the disk: what is committed to a file whose name is lost is lost
+/// too.
 #[cfg(unix)]
 fn sync_names(folder: &Path) -> io::Result<()> {
     use io::ErrorKind::{InvalidInput, PermissionDenied};
     match fs::File::open(folder).and_then(|folder| folder.sync_all()) {
-        // A folder that may be written and not read, or a file system that keeps no names that could be lost.
+        // A folder that may be written and not read, or a file system that keeps no names that
+        // could be lost.
         Err(error) if matches!(error.kind(), PermissionDenied | InvalidInput) => Ok(()),
         synced => synced,
     }

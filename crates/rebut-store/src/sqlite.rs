@@ -1,4 +1,5 @@
-//! The store over one SQLite file: hands writes to the writer's thread, reads to a few connections of their own.
+//! The store over one SQLite file: hands writes to the writer's thread, reads to a few connections
+//! of their own.
 
 use crate::{
     claims, derived,
@@ -30,9 +31,11 @@ use std::{
 };
 use tempfile::TempDir;
 
-/// Journals in a SQLite file. Several processes may use the same file. Must be used inside a tokio runtime.
+/// Journals in a SQLite file. Several processes may use the same file. Must be used inside a tokio
+/// runtime.
 pub struct SqliteStore {
-    // Fields are dropped in this order: the writer's connection closes last and leaves a file without a log.
+    // Fields are dropped in this order: the writer's connection closes last and leaves a file
+    // without a log.
     watcher: Mutex<Option<Watcher>>,
     readers: Arc<Readers>,
     /// Where nothing can be written, why.
@@ -50,38 +53,76 @@ impl SqliteStore {
     /// Opens the file, or makes it and the folders above it, readable by its owner only.
     pub fn open(path: &Path) -> Result<Self, StoreError> {
         // An absolute path holds when the working directory changes, and is never taken for a URI.
-        let path = std::path::absolute(path).map_err(|error| failed("finding the database", error))?;
+        let path =
+            std::path::absolute(path).map_err(|error| failed("finding the database", error))?;
         let connection = schema::open_writer(&path)?;
         let identity = identity(&path)?;
-        let seen = rows::position(&connection).map_err(|error| sql_failed("reading the database", &path, &error))?;
+        let seen = rows::position(&connection)
+            .map_err(|error| sql_failed("reading the database", &path, &error))?;
         let elsewhere = Arc::new(Elsewhere::new(seen));
         let runner = claims::new_name();
         let readers = Arc::new(Readers::new(path.clone(), identity, Sharing::WithWriters));
-        let writer = Ok(Writer::start(connection, &path, runner.clone(), identity, elsewhere.clone(), readers.clone())?);
-        Ok(Self { watcher: Mutex::new(None), readers, writer, elsewhere, waits: Arc::default(), path, runner, _copy: None })
+        let writer = Ok(Writer::start(
+            connection,
+            &path,
+            runner.clone(),
+            identity,
+            elsewhere.clone(),
+            readers.clone(),
+        )?);
+        Ok(Self {
+            watcher: Mutex::new(None),
+            readers,
+            writer,
+            elsewhere,
+            waits: Arc::default(),
+            path,
+            runner,
+            _copy: None,
+        })
     }
 
-    /// Opens a file that is there for reading only, where it cannot be [opened](Self::open): on a disk that
-    /// is full or takes no changes. Whatever is to be written is refused with `why`.
+    /// Opens a file that is there for reading only, where it cannot be [opened](Self::open): on a
+    /// disk that is full or takes no changes. Whatever is to be written is refused with `why`.
     pub fn open_read_only(path: &Path, why: StoreError) -> Result<Self, StoreError> {
-        let path = std::path::absolute(path).map_err(|error| failed("finding the database", error))?;
+        let path =
+            std::path::absolute(path).map_err(|error| failed("finding the database", error))?;
         let has_log = fs::metadata(beside(&path, "-wal")).is_ok_and(|log| log.len() > 0);
-        let ways = if has_log { &[Sharing::WithWriters][..] } else { &[Sharing::WithWriters, Sharing::Unchanging] };
+        let ways = if has_log {
+            &[Sharing::WithWriters][..]
+        } else {
+            &[Sharing::WithWriters, Sharing::Unchanging]
+        };
         for sharing in ways {
             match schema::version_at(&path, *sharing) {
-                Ok(found) if found == schema::known() => return Self::reading(path.clone(), path, *sharing, None, why),
-                Ok(found) if found > schema::known() => return Err(StoreError::Newer { found, known: schema::known() }),
+                Ok(found) if found == schema::known() => {
+                    return Self::reading(path.clone(), path, *sharing, None, why);
+                }
+                Ok(found) if found > schema::known() => {
+                    return Err(StoreError::Newer {
+                        found,
+                        known: schema::known(),
+                    });
+                }
                 Err(foreign @ StoreError::Foreign(_)) => return Err(foreign),
                 Ok(_) | Err(_) => {}
             }
         }
-        // A log that somebody left has to be worked in, and an older schema brought forward: elsewhere.
-        let copying =
-            |error: io::Error| StoreError::NoPlace { path: path.display().to_string(), why: format!("copying it to read it: {error}") };
+        // A log that somebody left has to be worked in, and an older schema brought forward:
+        // elsewhere.
+        let copying = |error: io::Error| StoreError::NoPlace {
+            path: path.display().to_string(),
+            why: format!("copying it to read it: {error}"),
+        };
         let copy = tempfile::tempdir().map_err(copying)?;
         let to = copy.path().join("rebut.db");
         // Not with its permissions, which may forbid to write it.
-        let copy_of = |end: &str| io::copy(&mut File::open(beside(&path, end))?, &mut File::create(beside(&to, end))?);
+        let copy_of = |end: &str| {
+            io::copy(
+                &mut File::open(beside(&path, end))?,
+                &mut File::create(beside(&to, end))?,
+            )
+        };
         for end in if has_log { &["", "-wal"][..] } else { &[""] } {
             copy_of(end).map_err(copying)?;
         }
@@ -89,20 +130,44 @@ impl SqliteStore {
         Self::reading(path, to, Sharing::WithWriters, Some(copy), why)
     }
 
-    fn reading(path: PathBuf, file: PathBuf, sharing: Sharing, copy: Option<TempDir>, why: StoreError) -> Result<Self, StoreError> {
+    fn reading(
+        path: PathBuf,
+        file: PathBuf,
+        sharing: Sharing,
+        copy: Option<TempDir>,
+        why: StoreError,
+    ) -> Result<Self, StoreError> {
         let readers = Arc::new(Readers::new(file.clone(), identity(&file)?, sharing));
         let reader = readers.take()?;
-        let seen = rows::position(&reader).map_err(|error| sql_failed("reading the database", &file, &error))?;
+        let seen = rows::position(&reader)
+            .map_err(|error| sql_failed("reading the database", &file, &error))?;
         drop(reader);
         let elsewhere = Arc::new(Elsewhere::new(seen));
         let (watcher, waits, runner) = (Mutex::new(None), Arc::default(), claims::new_name());
-        Ok(Self { watcher, readers, writer: Err(why), elsewhere, waits, path, runner, _copy: copy })
+        Ok(Self {
+            watcher,
+            readers,
+            writer: Err(why),
+            elsewhere,
+            waits,
+            path,
+            runner,
+            _copy: copy,
+        })
     }
 
     /// Whether every page of the file can be read and is where it belongs. Reads all of it.
     pub async fn check(&self) -> Result<(), StoreError> {
-        let found = self.read(|connection| connection.query_row("PRAGMA quick_check(1)", [], |row| row.get::<_, String>(0))).await?;
-        if found == "ok" { Ok(()) } else { Err(StoreError::Foreign(self.path.display().to_string())) }
+        let found = self
+            .read(|connection| {
+                connection.query_row("PRAGMA quick_check(1)", [], |row| row.get::<_, String>(0))
+            })
+            .await?;
+        if found == "ok" {
+            Ok(())
+        } else {
+            Err(StoreError::Foreign(self.path.display().to_string()))
+        }
     }
 
     /// Hands a step to the writing thread and waits for its commit.
@@ -126,7 +191,10 @@ impl SqliteStore {
     fn watch(&self) -> Result<(), StoreError> {
         let mut watcher = self.watcher.lock().unwrap_or_else(PoisonError::into_inner);
         if watcher.is_none() {
-            *watcher = Some(Watcher::start(self.readers.clone(), self.elsewhere.clone())?);
+            *watcher = Some(Watcher::start(
+                self.readers.clone(),
+                self.elsewhere.clone(),
+            )?);
         }
         Ok(())
     }
@@ -138,33 +206,47 @@ impl Store for SqliteStore {
         self.write(Step::Work(Work::Append(append))).await
     }
 
-    async fn page(&self, debate: DebateId, after: u64, most: usize) -> Result<Vec<Record>, StoreError> {
-        let read = self.read(move |connection| rows::page(connection, debate, after, most)).await?;
+    async fn page(
+        &self,
+        debate: DebateId,
+        after: u64,
+        most: usize,
+    ) -> Result<Vec<Record>, StoreError> {
+        let read = self
+            .read(move |connection| rows::page(connection, debate, after, most))
+            .await?;
         read.map_err(|(seq, why)| StoreError::Unreadable { debate, seq, why })
     }
 
     async fn pick(&self, debate: DebateId, pick: &Pick) -> Result<Picked, StoreError> {
         let pick = pick.clone();
-        let read = self.read(move |connection| rows::pick(connection, debate, &pick)).await?;
+        let read = self
+            .read(move |connection| rows::pick(connection, debate, &pick))
+            .await?;
         read.map_err(|(seq, why)| StoreError::Unreadable { debate, seq, why })
     }
 
     async fn checkpoints(&self, debate: DebateId) -> Result<Vec<Checkpoint>, StoreError> {
-        let read = self.read(move |connection| rows::checkpoints(connection, debate)).await?;
+        let read = self
+            .read(move |connection| rows::checkpoints(connection, debate))
+            .await?;
         read.map_err(|(seq, why)| StoreError::Unreadable { debate, seq, why })
     }
 
     async fn sessions(&self, filter: &Filter) -> Result<Vec<Session>, StoreError> {
         let filter = filter.clone();
-        self.read(move |connection| rows::sessions(connection, &filter)).await
+        self.read(move |connection| rows::sessions(connection, &filter))
+            .await
     }
 
     async fn tables(&self, debate: DebateId) -> Result<Tables, StoreError> {
-        self.read(move |connection| derived::tables(connection, debate)).await
+        self.read(move |connection| derived::tables(connection, debate))
+            .await
     }
 
     async fn redact(&self, tombstone: Record, append: Append) -> Result<(), StoreError> {
-        self.write(Step::Work(Work::Redact(Box::new(tombstone), append))).await
+        self.write(Step::Work(Work::Redact(Box::new(tombstone), append)))
+            .await
     }
 
     async fn remove(&self, debate: DebateId) -> Result<(), StoreError> {
@@ -172,19 +254,29 @@ impl Store for SqliteStore {
     }
 
     async fn is_removed(&self, debate: DebateId) -> Result<bool, StoreError> {
-        self.read(move |connection| rows::is_removed(connection, debate)).await
+        self.read(move |connection| rows::is_removed(connection, debate))
+            .await
     }
 
     async fn runner(&self, debate: DebateId) -> Result<Option<String>, StoreError> {
-        let claimed = self.read(move |connection| claims::claimed_by(connection, debate.as_bytes())).await?;
-        let Some(runner) = claimed else { return Ok(None) };
+        let claimed = self
+            .read(move |connection| claims::claimed_by(connection, debate.as_bytes()))
+            .await?;
+        let Some(runner) = claimed else {
+            return Ok(None);
+        };
         claims::look(&self.path, &runner).map_err(|error| failed("looking for the runner", error))
     }
 
     async fn held_here(&self) -> Result<Vec<DebateId>, StoreError> {
         let runner = self.runner.clone();
-        let held = self.read(move |connection| claims::held(connection, &runner)).await?;
-        Ok(held.into_iter().filter_map(|debate| debate.parse().ok()).collect())
+        let held = self
+            .read(move |connection| claims::held(connection, &runner))
+            .await?;
+        Ok(held
+            .into_iter()
+            .filter_map(|debate| debate.parse().ok())
+            .collect())
     }
 
     async fn give_up(&self, debate: DebateId, why: &str) -> Result<(), StoreError> {
@@ -194,8 +286,13 @@ impl Store for SqliteStore {
     async fn given_up(&self, debates: &[DebateId]) -> Result<Vec<(DebateId, String)>, StoreError> {
         let debates = debates.to_vec();
         let look = move |connection: &Connection| {
-            let why = |debate: &DebateId| Ok(claims::why_given_up(connection, debate.as_bytes())?.map(|why| (*debate, why)));
-            debates.iter().filter_map(|debate| why(debate).transpose()).collect()
+            let why = |debate: &DebateId| {
+                Ok(claims::why_given_up(connection, debate.as_bytes())?.map(|why| (*debate, why)))
+            };
+            debates
+                .iter()
+                .filter_map(|debate| why(debate).transpose())
+                .collect()
         };
         self.read(look).await
     }
@@ -224,7 +321,9 @@ impl Store for SqliteStore {
                 Some(runner) => match lives.get(&runner) {
                     Some(lives) => *lives,
                     None => {
-                        let found = claims::look(&self.path, &runner).map_err(|error| failed("looking for a runner", error))?.is_some();
+                        let found = claims::look(&self.path, &runner)
+                            .map_err(|error| failed("looking for a runner", error))?
+                            .is_some();
                         *lives.entry(runner).or_insert(found)
                     }
                 },

@@ -1,6 +1,6 @@
-//! How long deliveries wait between attempts, on the monotonic clock. Their rows say when they are due by
-//! the wall clock, which every process can read, and which may be set meanwhile: then the process that made
-//! them wait moves them along.
+//! How long deliveries wait between attempts, on the monotonic clock. Their rows say when they are
+//! due by the wall clock, which every process can read, and which may be set meanwhile: then the
+//! process that made them wait moves them along.
 
 use jiff::{SignedDuration, Timestamp};
 use rebut_engine::{DebateId, outbox::Claimed};
@@ -25,12 +25,17 @@ pub(crate) struct Moment {
 
 impl Moment {
     fn now() -> Self {
-        Self { wall: Timestamp::now(), monotonic: Instant::now() }
+        Self {
+            wall: Timestamp::now(),
+            monotonic: Instant::now(),
+        }
     }
 
     /// Whether the wall clock was set between the two.
     fn is_set_against(self, before: Self) -> bool {
-        let passed = SignedDuration::try_from(self.monotonic.saturating_duration_since(before.monotonic)).unwrap_or(SignedDuration::MAX);
+        let passed =
+            SignedDuration::try_from(self.monotonic.saturating_duration_since(before.monotonic))
+                .unwrap_or(SignedDuration::MAX);
         let by = self.wall.duration_since(before.wall).saturating_sub(passed);
         by.abs() >= SET
     }
@@ -55,7 +60,10 @@ pub(crate) struct Waiting {
 
 impl Default for Waits {
     fn default() -> Self {
-        Self { fitted: Moment::now(), due: HashMap::new() }
+        Self {
+            fitted: Moment::now(),
+            due: HashMap::new(),
+        }
     }
 }
 
@@ -101,13 +109,16 @@ impl Waits {
     }
 
     fn waiting(&self, now: Instant) -> Vec<Waiting> {
-        let waiting = self.due.iter().map(|((webhook, debate, seq), (attempt, due))| Waiting {
-            webhook: webhook.clone(),
-            debate: *debate,
-            seq: *seq,
-            attempt: *attempt,
-            left: due.saturating_duration_since(now),
-        });
+        let waiting = self
+            .due
+            .iter()
+            .map(|((webhook, debate, seq), (attempt, due))| Waiting {
+                webhook: webhook.clone(),
+                debate: *debate,
+                seq: *seq,
+                attempt: *attempt,
+                left: due.saturating_duration_since(now),
+            });
         waiting.collect()
     }
 }
@@ -141,7 +152,11 @@ mod tests {
             (2_000, -86_398_000, true),
             (2_000, 1_000, true),
         ] {
-            assert_eq!(after(passed, wall).is_set_against(start), is_set, "{passed} ms passed, {wall} ms by the wall clock");
+            assert_eq!(
+                after(passed, wall).is_set_against(start),
+                is_set,
+                "{passed} ms passed, {wall} ms by the wall clock"
+            );
         }
     }
 }

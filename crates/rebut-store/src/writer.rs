@@ -1,5 +1,5 @@
-//! Group commit: one thread owns the connection that writes. Whatever waits is written in one transaction, committed as
-//! durably as the strictest of them asked, and only then answered.
+//! Group commit: one thread owns the connection that writes. Whatever waits is written in one
+//! transaction, committed as durably as the strictest of them asked, and only then answered.
 
 use crate::{
     claims::Claims,
@@ -86,9 +86,14 @@ impl Writer {
             trouble: None,
             doubted: false,
         };
-        let thread = thread::Builder::new().name("rebut-write".to_owned()).spawn(move || desk.run(&waiting));
+        let thread = thread::Builder::new()
+            .name("rebut-write".to_owned())
+            .spawn(move || desk.run(&waiting));
         let thread = thread.map_err(|error| failed("starting the writer's thread", error))?;
-        Ok(Self { jobs: Some(jobs), thread: Some(thread) })
+        Ok(Self {
+            jobs: Some(jobs),
+            thread: Some(thread),
+        })
     }
 
     /// Hands over one step and waits for its commit.
@@ -102,9 +107,13 @@ impl Writer {
     }
 
     async fn hand_over(&self, step: Option<Step>) -> Result<(), StoreError> {
-        let gone = || StoreError::Failed("the writer's thread ended; open the store again".to_owned());
+        let gone =
+            || StoreError::Failed("the writer's thread ended; open the store again".to_owned());
         let (answer, answered) = oneshot::channel();
-        self.jobs.as_ref().and_then(|jobs| jobs.send(Job { step, answer }).ok()).ok_or_else(gone)?;
+        self.jobs
+            .as_ref()
+            .and_then(|jobs| jobs.send(Job { step, answer }).ok())
+            .ok_or_else(gone)?;
         answered.await.unwrap_or_else(|_| Err(gone()))
     }
 }
@@ -119,8 +128,8 @@ impl Drop for Writer {
     }
 }
 
-/// What the thread has before it. Fields are dropped in this order: the connection that writes closes after
-/// those that read.
+/// What the thread has before it. Fields are dropped in this order: the connection that writes
+/// closes after those that read.
 struct Desk {
     readers: Arc<Readers>,
     /// The name under which debates are claimed.
@@ -137,7 +146,8 @@ struct Desk {
     scrub: bool,
     /// When something was last written.
     wrote: Instant,
-    /// Why nothing is written now, and since when that is known. Ends with the next write that works.
+    /// Why nothing is written now, and since when that is known. Ends with the next write that
+    /// works.
     trouble: Option<(StoreError, Instant)>,
     /// Whether the disk failed in a way that leaves open what it holds of the log.
     doubted: bool,
@@ -179,22 +189,35 @@ impl Desk {
     }
 
     fn serve(&mut self, batch: Vec<Job>) {
-        let (steps, asking): (Vec<_>, Vec<_>) = batch.into_iter().partition(|job| job.step.is_some());
-        let (steps, answers): (Vec<_>, Vec<_>) = steps.into_iter().filter_map(|job| Some((job.step?, job.answer))).unzip();
-        let results = if steps.is_empty() { Vec::new() } else { self.write(&steps) };
+        let (steps, asking): (Vec<_>, Vec<_>) =
+            batch.into_iter().partition(|job| job.step.is_some());
+        let (steps, answers): (Vec<_>, Vec<_>) = steps
+            .into_iter()
+            .filter_map(|job| Some((job.step?, job.answer)))
+            .unzip();
+        let results = if steps.is_empty() {
+            Vec::new()
+        } else {
+            self.write(&steps)
+        };
         for (answer, result) in answers.into_iter().zip(results) {
             // Whoever no longer waits for it still has it done.
             let _ = answer.send(result);
         }
         if !asking.is_empty() {
             let found = self.check();
-            asking.into_iter().for_each(|job| drop(job.answer.send(found.clone())));
+            asking
+                .into_iter()
+                .for_each(|job| drop(job.answer.send(found.clone())));
         }
     }
 
     /// Does all steps in one transaction; if one of them breaks it, each in its own.
     fn write(&mut self, steps: &[Step]) -> Vec<Result<(), StoreError>> {
-        let written = self.open().map_err(Trouble::Unbegun).and_then(|()| self.transact(steps));
+        let written = self
+            .open()
+            .map_err(Trouble::Unbegun)
+            .and_then(|()| self.transact(steps));
         match written {
             // What is in no file that anybody finds was not written.
             Ok(results) => match self.files.check() {
@@ -205,11 +228,17 @@ impl Desk {
                 if let [_] = steps {
                     return vec![Err(error)];
                 }
-                steps.iter().flat_map(|step| self.write(std::slice::from_ref(step))).collect()
+                steps
+                    .iter()
+                    .flat_map(|step| self.write(std::slice::from_ref(step)))
+                    .collect()
             }
-            Err(Trouble::Refused(error) | Trouble::Unfinished(error) | Trouble::Unbegun(error) | Trouble::Uncertain(error)) => {
-                self.none_of(steps, error)
-            }
+            Err(
+                Trouble::Refused(error)
+                | Trouble::Unfinished(error)
+                | Trouble::Unbegun(error)
+                | Trouble::Uncertain(error),
+            ) => self.none_of(steps, error),
         }
     }
 
@@ -220,8 +249,10 @@ impl Desk {
     }
 
     fn transact(&mut self, steps: &[Step]) -> Result<Vec<Result<(), StoreError>>, Trouble> {
-        let power = steps.iter().any(Step::needs_power) || self.unsynced.is_some_and(|since| since.elapsed() > LONGEST);
-        self.begin(power).map_err(|error| Trouble::Unbegun(unwritten("beginning to write", &error)))?;
+        let power = steps.iter().any(Step::needs_power)
+            || self.unsynced.is_some_and(|since| since.elapsed() > LONGEST);
+        self.begin(power)
+            .map_err(|error| Trouble::Unbegun(unwritten("beginning to write", &error)))?;
         let ledger = self.access.ledger()?;
         let before = ledger.connection.total_changes();
         let outcome = ledger.apply_all(steps).and_then(|results| {
@@ -231,7 +262,11 @@ impl Desk {
         });
         match &outcome {
             Ok(results) => {
-                if steps.iter().zip(results).any(|(step, result)| result.is_ok() && step.leaves_traces()) {
+                if steps
+                    .iter()
+                    .zip(results)
+                    .any(|(step, result)| result.is_ok() && step.leaves_traces())
+                {
                     self.scrub = true;
                     self.scrub();
                 }
@@ -246,7 +281,11 @@ impl Desk {
 
     fn begin(&mut self, power: bool) -> rusqlite::Result<()> {
         self.sync_commits(power)?;
-        self.access.connection()?.prepare_cached("BEGIN IMMEDIATE")?.execute([]).map(drop)
+        self.access
+            .connection()?
+            .prepare_cached("BEGIN IMMEDIATE")?
+            .execute([])
+            .map(drop)
     }
 
     fn commit(&mut self, power: bool, wrote: bool) -> Result<(), Trouble> {
@@ -275,14 +314,20 @@ impl Desk {
 
     /// The smallest change there is: the version it already has.
     fn touch(&self) -> rusqlite::Result<()> {
-        self.access.connection()?.pragma_update(None, "user_version", schema::known())
+        self.access
+            .connection()?
+            .pragma_update(None, "user_version", schema::known())
     }
 
     fn roll_back(&mut self) {
-        let Access::Open(ledger) = &mut self.access else { return };
+        let Access::Open(ledger) = &mut self.access else {
+            return;
+        };
         ledger.forget();
         // Some errors end the transaction by themselves.
-        if !ledger.connection.is_autocommit() && ledger.connection.execute_batch("ROLLBACK").is_err() {
+        if !ledger.connection.is_autocommit()
+            && ledger.connection.execute_batch("ROLLBACK").is_err()
+        {
             // A connection that is closed ends what it had begun.
             self.close();
         }
@@ -292,13 +337,17 @@ impl Desk {
         (self.wrote, self.trouble) = (Instant::now(), None);
     }
 
-    /// Remembers why nothing is written. After a failure of the disk everything is read anew before more is
-    /// written. A disk that only refused to take more has left all as it was: then the database stays open,
-    /// since the index of its log goes with the last connection, and whoever reads could not make it again.
+    /// Remembers why nothing is written. After a failure of the disk everything is read anew before
+    /// more is written. A disk that only refused to take more has left all as it was: then the
+    /// database stays open, since the index of its log goes with the last connection, and whoever
+    /// reads could not make it again.
     fn failed(&mut self, error: &StoreError) {
         let known = match error {
             StoreError::Unavailable(why) | StoreError::Unwritable(why) => {
-                if matches!(error, StoreError::Unavailable(_)) || self.doubted || !self.access.can_be_read() {
+                if matches!(error, StoreError::Unavailable(_))
+                    || self.doubted
+                    || !self.access.can_be_read()
+                {
                     self.close();
                 }
                 // Of what comes next, nothing is even begun.
@@ -308,17 +357,25 @@ impl Desk {
             _ => return,
         };
         // Whoever was only told of it has found out nothing new.
-        let when = self.trouble.as_ref().map(|(_, when)| *when).filter(|when| when.elapsed() < HOLD_OFF);
+        let when = self
+            .trouble
+            .as_ref()
+            .map(|(_, when)| *when)
+            .filter(|when| when.elapsed() < HOLD_OFF);
         self.trouble = Some((known, when.unwrap_or_else(Instant::now)));
     }
 
     fn close(&mut self) {
-        let waiting = match mem::replace(&mut self.access, Access::Closed(Claims::new(&self.path, self.runner.clone()))) {
+        let waiting = match mem::replace(
+            &mut self.access,
+            Access::Closed(Claims::new(&self.path, self.runner.clone())),
+        ) {
             Access::Closed(claims) => claims,
             Access::Open(ledger) => {
                 let (connection, claims) = ledger.into_parts();
-                // The last to close a database brings its log into it, which must not happen from a log
-                // that may not be on the disk. Where even that cannot be said, it is not open any more.
+                // The last to close a database brings its log into it, which must not happen from a
+                // log that may not be on the disk. Where even that cannot be said, it is not open
+                // any more.
                 let _ = connection.set_db_config(DbConfig::SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, true);
                 claims
             }
@@ -330,7 +387,9 @@ impl Desk {
     /// Sees to it that the database is open, and is the one that was opened first.
     fn open(&mut self) -> Result<(), StoreError> {
         match &self.trouble {
-            Some((error @ StoreError::Unwritable(_), when)) if when.elapsed() < HOLD_OFF => return Err(error.clone()),
+            Some((error @ StoreError::Unwritable(_), when)) if when.elapsed() < HOLD_OFF => {
+                return Err(error.clone());
+            }
             _ => {}
         }
         self.files.check()?;
@@ -346,9 +405,15 @@ impl Desk {
     }
 
     fn open_again(&mut self) -> Result<(), StoreError> {
-        let opened = if self.doubted { self.open_doubted() } else { schema::reopen_writer(&self.path) };
+        let opened = if self.doubted {
+            self.open_doubted()
+        } else {
+            schema::reopen_writer(&self.path)
+        };
         let connection = opened.map_err(|error| match error {
-            StoreError::NoPlace { why, .. } => StoreError::Unwritable(format!("opening the database again: {why}")),
+            StoreError::NoPlace { why, .. } => {
+                StoreError::Unwritable(format!("opening the database again: {why}"))
+            }
             other => other,
         })?;
         self.files.check()?;
@@ -360,20 +425,25 @@ impl Desk {
         Ok(())
     }
 
-    /// Opens a database after the disk failed to keep its log: a sync that failed once may succeed the
-    /// second time without the data being there. So nobody here keeps the log open, it is read from its
-    /// beginning with its checksums, and what is whole in it is brought into the database, whose own sync
-    /// then tells the truth.
+    /// Opens a database after the disk failed to keep its log: a sync that failed once may succeed
+    /// the second time without the data being there. So nobody here keeps the log open, it is read
+    /// from its beginning with its checksums, and what is whole in it is brought into the database,
+    /// whose own sync then tells the truth.
     fn open_doubted(&mut self) -> Result<Connection, StoreError> {
         if !self.readers.close(LEAVE) {
             // They stay closed: otherwise there would always be somebody who has just begun.
-            return Err(StoreError::Unwritable("the log is read anew as soon as nobody reads it".to_owned()));
+            return Err(StoreError::Unwritable(
+                "the log is read anew as soon as nobody reads it".to_owned(),
+            ));
         }
-        let opened = schema::reopen_writer(&self.path).and_then(|connection| match empty_log(&connection) {
-            Ok(true) => Ok(connection),
-            Ok(false) => Err(StoreError::Busy("another program reads the log, which the disk failed to keep".to_owned())),
-            Err(error) => Err(unwritten("bringing the log into the database", &error)),
-        });
+        let opened =
+            schema::reopen_writer(&self.path).and_then(|connection| match empty_log(&connection) {
+                Ok(true) => Ok(connection),
+                Ok(false) => Err(StoreError::Busy(
+                    "another program reads the log, which the disk failed to keep".to_owned(),
+                )),
+                Err(error) => Err(unwritten("bringing the log into the database", &error)),
+            });
         self.readers.reopen();
         if opened.is_ok() {
             // Everything that was found is on the disk now.
@@ -382,18 +452,23 @@ impl Desk {
         opened
     }
 
-    /// Sets whether commits wait for the disk. The log is a prefix: one that waits covers all before it.
+    /// Sets whether commits wait for the disk. The log is a prefix: one that waits covers all
+    /// before it.
     fn sync_commits(&mut self, full: bool) -> rusqlite::Result<()> {
         if self.full != full {
-            let setting = if full { "PRAGMA synchronous = FULL" } else { "PRAGMA synchronous = NORMAL" };
+            let setting = if full {
+                "PRAGMA synchronous = FULL"
+            } else {
+                "PRAGMA synchronous = NORMAL"
+            };
             self.access.connection()?.execute_batch(setting)?;
             self.full = full;
         }
         Ok(())
     }
 
-    /// Brings to the disk what is not there yet, clears the log of removed text, and finds out whether a
-    /// disk that failed works again.
+    /// Brings to the disk what is not there yet, clears the log of removed text, and finds out
+    /// whether a disk that failed works again.
     fn settle(&mut self) {
         if self.trouble.is_some() {
             // Whoever asks is told; here it is enough that it was tried.
@@ -416,7 +491,9 @@ impl Desk {
 
     /// Moves everything out of the log and empties it, unless somebody is reading an old state.
     fn scrub(&mut self) {
-        let Access::Open(ledger) = &self.access else { return };
+        let Access::Open(ledger) = &self.access else {
+            return;
+        };
         match empty_log(&ledger.connection) {
             Ok(emptied) => self.scrub = !emptied,
             Err(error) if is_busy(&error) => {}
@@ -429,8 +506,8 @@ impl Desk {
         self.failed(&StoreError::Unwritable(format!("{doing}: {error}")));
     }
 
-    /// Fails while nothing can be written. Writes a little to find out, unless something was written a
-    /// moment ago.
+    /// Fails while nothing can be written. Writes a little to find out, unless something was
+    /// written a moment ago.
     fn check(&mut self) -> Result<(), StoreError> {
         let checked = self.open().and_then(|()| match &self.trouble {
             None if self.wrote.elapsed() < RECENT => Ok(()),
@@ -446,7 +523,10 @@ impl Desk {
     }
 
     fn try_writing(&mut self) -> Result<(), StoreError> {
-        match self.sync_commits(self.unsynced.is_some()).and_then(|()| self.touch()) {
+        match self
+            .sync_commits(self.unsynced.is_some())
+            .and_then(|()| self.touch())
+        {
             Ok(()) => {
                 (self.unsynced, self.wrote) = (None, Instant::now());
                 Ok(())
@@ -477,24 +557,28 @@ impl Access {
     }
 
     fn can_be_read(&self) -> bool {
-        self.connection().is_ok_and(|connection| schema::version(connection).is_ok())
+        self.connection()
+            .is_ok_and(|connection| schema::version(connection).is_ok())
     }
 }
 
-/// Whether the disk refused to take something, since it is full or a quota is used up: then the last piece
-/// of a commit is not in the log, and what was synced before stays so.
+/// Whether the disk refused to take something, since it is full or a quota is used up: then the
+/// last piece of a commit is not in the log, and what was synced before stays so.
 fn took_nothing(error: &rusqlite::Error) -> bool {
     let extended = error.sqlite_error().map(|error| error.extended_code);
     error.sqlite_error_code() == Some(ErrorCode::DiskFull) || extended == Some(SQLITE_IOERR_WRITE)
 }
 
-/// What a commit that failed leaves. A disk that refuses is found out before the last piece of it is
-/// written, and a broken rule before the first; after anything else nobody can say what the disk holds.
+/// What a commit that failed leaves. A disk that refuses is found out before the last piece of it
+/// is written, and a broken rule before the first; after anything else nobody can say what the disk
+/// holds.
 fn uncommitted(error: &rusqlite::Error) -> Trouble {
     let doing = "committing to the database";
     match error.sqlite_error_code() {
         _ if took_nothing(error) => Trouble::Unfinished(unwritten(doing, error)),
-        Some(ErrorCode::ConstraintViolation | ErrorCode::DatabaseBusy) => Trouble::Unfinished(unwritten(doing, error)),
+        Some(ErrorCode::ConstraintViolation | ErrorCode::DatabaseBusy) => {
+            Trouble::Unfinished(unwritten(doing, error))
+        }
         _ => Trouble::Uncertain(StoreError::Unavailable(format!("{doing}: {error}"))),
     }
 }
@@ -502,7 +586,9 @@ fn uncommitted(error: &rusqlite::Error) -> Trouble {
 /// Brings the whole log into the database and empties it; whether nobody was in the way.
 fn empty_log(connection: &Connection) -> rusqlite::Result<bool> {
     connection.busy_timeout(SCRUB_WAIT)?;
-    let busy = connection.query_row("PRAGMA wal_checkpoint(TRUNCATE)", [], |row| row.get::<_, bool>(0));
+    let busy = connection.query_row("PRAGMA wal_checkpoint(TRUNCATE)", [], |row| {
+        row.get::<_, bool>(0)
+    });
     connection.busy_timeout(schema::BUSY)?;
     busy.map(|busy| !busy)
 }
@@ -513,8 +599,8 @@ fn has_room(path: &Path) -> Result<(), StoreError> {
     name.push(".room");
     let place = PathBuf::from(name);
     let take = || {
-        // Left by a process that was killed, or put there by somebody else: a link is removed, never
-        // followed.
+        // Left by a process that was killed, or put there by somebody else: a link is removed,
+        // never followed.
         match fs::remove_file(&place) {
             Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(error),
             _ => {}
@@ -523,7 +609,9 @@ fn has_room(path: &Path) -> Result<(), StoreError> {
     };
     let taken = take();
     let removed = fs::remove_file(&place);
-    taken.and(removed).map_err(|error| StoreError::Unwritable(format!("looking for room on the disk: {error}")))
+    taken
+        .and(removed)
+        .map_err(|error| StoreError::Unwritable(format!("looking for room on the disk: {error}")))
 }
 
 fn is_busy(error: &rusqlite::Error) -> bool {

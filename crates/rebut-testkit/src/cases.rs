@@ -1,5 +1,5 @@
-//! A case is a folder: `debate.toml` (what is asked), `script.md` (what is replied), `expected.md` (what must come out), and in some
-//! `seen.md` (what each agent was told, word by word).
+//! A case is a folder: `debate.toml` (what is asked), `script.md` (what is replied), `expected.md`
+//! (what must come out), and in some `seen.md` (what each agent was told, word by word).
 
 use crate::{clock::SimulatedClock, toy_sandbox::ToySandbox};
 use rebut_engine::{
@@ -91,8 +91,15 @@ struct Witness {
 impl Model for Witness {
     async fn ask(&self, request: Request<'_>) -> Result<Answer, Fault> {
         let (prompt, form) = (request.prompt, request.schema.name);
-        let told = format!("### System\n\n{}\n\n### User\n\n{}\n\nAsked for: `{form}`\n", prompt.system.trim(), prompt.user.trim());
-        self.seen.lock().unwrap_or_else(PoisonError::into_inner).insert(request.turn.to_owned(), told);
+        let told = format!(
+            "### System\n\n{}\n\n### User\n\n{}\n\nAsked for: `{form}`\n",
+            prompt.system.trim(),
+            prompt.user.trim()
+        );
+        self.seen
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner)
+            .insert(request.turn.to_owned(), told);
         self.script.ask(request).await
     }
 
@@ -115,18 +122,34 @@ impl Case {
 
     /// Reads one case; a broken one fails the test that asked for it.
     pub fn read(folder: &Path) -> Case {
-        let read = |file: &str| std::fs::read(folder.join(file)).unwrap_or_else(|error| panic!("{}/{file}: {error}", folder.display()));
-        let toml: DebateToml =
-            toml::from_slice(&read("debate.toml")).unwrap_or_else(|error| panic!("{}/debate.toml: {error}", folder.display()));
-        let named = |path: Option<&Path>| path.and_then(Path::file_name).unwrap_or_default().to_string_lossy().into_owned();
-        let format = FORMATS.iter().find(|format| format.name == named(folder.parent())).expect("the folder above is named after a format");
+        let read = |file: &str| {
+            std::fs::read(folder.join(file))
+                .unwrap_or_else(|error| panic!("{}/{file}: {error}", folder.display()))
+        };
+        let toml: DebateToml = toml::from_slice(&read("debate.toml"))
+            .unwrap_or_else(|error| panic!("{}/debate.toml: {error}", folder.display()));
+        let named = |path: Option<&Path>| {
+            path.and_then(Path::file_name)
+                .unwrap_or_default()
+                .to_string_lossy()
+                .into_owned()
+        };
+        let format = FORMATS
+            .iter()
+            .find(|format| format.name == named(folder.parent()))
+            .expect("the folder above is named after a format");
         let mut config: toml::Table = toml::from_str(format.preset).expect("presets are tables");
-        // A linter is one more run for each version, and every run is crashed and resumed: a case that is about it says so.
+        // A linter is one more run for each version, and every run is crashed and resumed: a case
+        // that is about it says so.
         if let Some(lints) = config.get_mut("lints") {
             *lints = false.into();
         }
         config.extend(toml.config);
-        let judges = if toml.judges.is_empty() { ["risk", "value", "effort"].map(str::to_owned).to_vec() } else { toml.judges };
+        let judges = if toml.judges.is_empty() {
+            ["risk", "value", "effort"].map(str::to_owned).to_vec()
+        } else {
+            toml.judges
+        };
         Case {
             name: named(Some(folder)),
             script: read("script.md"),
@@ -138,7 +161,10 @@ impl Case {
                 config: serde_json::to_value(config).expect("settings are JSON"),
                 agents: judges
                     .iter()
-                    .map(|name| Agent { fallbacks: toml.fallbacks.get(name).cloned().unwrap_or_default(), ..judge(name) })
+                    .map(|name| Agent {
+                        fallbacks: toml.fallbacks.get(name).cloned().unwrap_or_default(),
+                        ..judge(name)
+                    })
                     .collect(),
                 seed: Some(7),
                 initiated_by: "case".to_owned(),
@@ -149,13 +175,18 @@ impl Case {
 
     /// A fresh script.
     pub fn model(&self) -> Arc<ScriptModel> {
-        let script = Script::parse(&self.script).unwrap_or_else(|error| panic!("{}/script.md: {error}", self.folder.display()));
+        let script = Script::parse(&self.script)
+            .unwrap_or_else(|error| panic!("{}/script.md: {error}", self.folder.display()));
         Arc::new(ScriptModel::new(self.name.clone(), script))
     }
 
     /// A fresh sandbox.
     pub fn sandbox(&self) -> Arc<ToySandbox> {
-        Arc::new(if self.has_sandbox { ToySandbox::default() } else { ToySandbox::refusing() })
+        Arc::new(if self.has_sandbox {
+            ToySandbox::default()
+        } else {
+            ToySandbox::refusing()
+        })
     }
 
     /// A desk over a store, with this case's script answering for everybody.
@@ -164,7 +195,12 @@ impl Case {
     }
 
     /// The same with a sandbox that can be asked afterwards what it ran.
-    pub fn desk_with<M: Model>(&self, store: Arc<dyn Store>, model: Arc<M>, sandbox: Arc<ToySandbox>) -> Desk {
+    pub fn desk_with<M: Model>(
+        &self,
+        store: Arc<dyn Store>,
+        model: Arc<M>,
+        sandbox: Arc<ToySandbox>,
+    ) -> Desk {
         let options = DeskOptions {
             clock: Arc::new(SimulatedClock::new()),
             seal: Some(Seal::from_secret(&[7; 32])),
@@ -175,12 +211,23 @@ impl Case {
     }
 
     /// Runs the case without interruption.
-    pub async fn run(&self, store: Arc<dyn Store>) -> Result<(rebut_engine::DebateId, Ran), DeskError> {
+    pub async fn run(
+        &self,
+        store: Arc<dyn Store>,
+    ) -> Result<(rebut_engine::DebateId, Ran), DeskError> {
         let (model, sandbox) = (self.model(), self.sandbox());
         let desk = self.desk_with(store, model.clone(), sandbox.clone());
         let (id, outcome) = desk.run(self.start.clone()).await?;
         let transcript = report::transcript(&desk.view(id).await?);
-        Ok((id, Ran { outcome, transcript, calls: sorted(model.calls()), runs: sandbox.runs() }))
+        Ok((
+            id,
+            Ran {
+                outcome,
+                transcript,
+                calls: sorted(model.calls()),
+                runs: sandbox.runs(),
+            },
+        ))
     }
 
     /// Whether what agents are told is part of the case.
@@ -188,21 +235,47 @@ impl Case {
         self.folder.join("seen.md").exists()
     }
 
-    /// Runs the case and compares what each agent was told with `seen.md`; the random marker of the debate is written as `MARKER`.
+    /// Runs the case and compares what each agent was told with `seen.md`; the random marker of the
+    /// debate is written as `MARKER`.
     pub async fn check_seen(&self) {
-        let witness = Arc::new(Witness { script: self.model(), seen: Mutex::default() });
+        let witness = Arc::new(Witness {
+            script: self.model(),
+            seen: Mutex::default(),
+        });
         let store = Arc::new(MemoryStore::new());
         let desk = self.desk(store, witness.clone());
-        let (id, _) = desk.run(self.start.clone()).await.unwrap_or_else(|error| panic!("{}: {error}", self.name));
-        let marker = desk.view(id).await.ok().and_then(|view| view.started).map(|started| started.marker.clone()).expect("it began");
+        let (id, _) = desk
+            .run(self.start.clone())
+            .await
+            .unwrap_or_else(|error| panic!("{}: {error}", self.name));
+        let marker = desk
+            .view(id)
+            .await
+            .ok()
+            .and_then(|view| view.started)
+            .map(|started| started.marker.clone())
+            .expect("it began");
         let seen = witness.seen.lock().unwrap_or_else(PoisonError::into_inner);
-        let told: String = seen.iter().map(|(turn, told)| format!("\n## {turn}\n\n{told}")).collect();
-        self.compare("seen.md", &format!("# What each agent was told\n{}", told.replace(&marker, "MARKER")));
+        let told: String = seen
+            .iter()
+            .map(|(turn, told)| format!("\n## {turn}\n\n{told}"))
+            .collect();
+        self.compare(
+            "seen.md",
+            &format!(
+                "# What each agent was told\n{}",
+                told.replace(&marker, "MARKER")
+            ),
+        );
     }
 
     /// Compares with `expected.md`; writes it instead when `REBUT_UPDATE_CASES` is set.
     pub fn check(&self, ran: &Ran) {
-        let calls = ran.calls.iter().map(|(turn, attempt)| format!("- {turn} attempt {attempt}\n")).collect::<String>();
+        let calls = ran
+            .calls
+            .iter()
+            .map(|(turn, attempt)| format!("- {turn} attempt {attempt}\n"))
+            .collect::<String>();
         let found = format!(
             "{}\n## Calls\n\n{calls}\nOutcome {}, exit code {}\n",
             ran.transcript,
@@ -215,11 +288,20 @@ impl Case {
     fn compare(&self, name: &str, found: &str) {
         let file = self.folder.join(name);
         if std::env::var_os("REBUT_UPDATE_CASES").is_some() {
-            std::fs::write(&file, found).unwrap_or_else(|error| panic!("{}: {error}", file.display()));
+            std::fs::write(&file, found)
+                .unwrap_or_else(|error| panic!("{}: {error}", file.display()));
         }
-        let expected = std::fs::read_to_string(&file)
-            .unwrap_or_else(|error| panic!("{}: {error}; run with REBUT_UPDATE_CASES=1 and read it", file.display()));
-        assert!(found == expected, "case {} differs from {name}; it gives:\n{found}", self.name);
+        let expected = std::fs::read_to_string(&file).unwrap_or_else(|error| {
+            panic!(
+                "{}: {error}; run with REBUT_UPDATE_CASES=1 and read it",
+                file.display()
+            )
+        });
+        assert!(
+            found == expected,
+            "case {} differs from {name}; it gives:\n{found}",
+            self.name
+        );
     }
 }
 
@@ -230,8 +312,12 @@ pub fn sorted(mut calls: Vec<(String, u32)>) -> Vec<(String, u32)> {
 }
 
 fn folders_in(folder: &Path) -> Vec<PathBuf> {
-    let entries = std::fs::read_dir(folder).unwrap_or_else(|error| panic!("{}: {error}", folder.display()));
-    let mut folders: Vec<PathBuf> = entries.map(|entry| entry.expect("a readable folder").path()).filter(|path| path.is_dir()).collect();
+    let entries =
+        std::fs::read_dir(folder).unwrap_or_else(|error| panic!("{}: {error}", folder.display()));
+    let mut folders: Vec<PathBuf> = entries
+        .map(|entry| entry.expect("a readable folder").path())
+        .filter(|path| path.is_dir())
+        .collect();
     folders.sort();
     folders
 }

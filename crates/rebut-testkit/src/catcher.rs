@@ -1,4 +1,5 @@
-//! A loopback HTTP server that takes whatever is posted to it, keeps it, and answers what it is told to: a collector, somebody's web hook.
+//! A loopback HTTP server that takes whatever is posted to it, keeps it, and answers what it is
+//! told to: a collector, somebody's web hook.
 
 use std::{
     io::{BufRead, BufReader, Read, Write},
@@ -27,7 +28,10 @@ pub struct Caught {
 impl Caught {
     /// A header's value.
     pub fn header(&self, name: &str) -> Option<&str> {
-        self.headers.iter().find(|(key, _)| key == name).map(|(_, value)| value.as_str())
+        self.headers
+            .iter()
+            .find(|(key, _)| key == name)
+            .map(|(_, value)| value.as_str())
     }
 }
 
@@ -59,7 +63,9 @@ impl Catcher {
 
     /// The next request; waits for it.
     pub fn next(&self) -> Caught {
-        self.caught.recv_timeout(Duration::from_secs(60)).expect("somebody posts something")
+        self.caught
+            .recv_timeout(Duration::from_secs(60))
+            .expect("somebody posts something")
     }
 
     /// Requests that have arrived and were not looked at.
@@ -76,14 +82,27 @@ fn answer(stream: TcpStream, status: u16, sender: &Sender<Caught>) -> std::io::R
     loop {
         let mut header = String::new();
         reader.read_line(&mut header)?;
-        let Some((name, value)) = header.split_once(':') else { break };
+        let Some((name, value)) = header.split_once(':') else {
+            break;
+        };
         headers.push((name.to_ascii_lowercase(), value.trim().to_owned()));
     }
-    let length = headers.iter().find(|(name, _)| name == "content-length").and_then(|(_, value)| value.parse().ok()).unwrap_or(0);
+    let length = headers
+        .iter()
+        .find(|(name, _)| name == "content-length")
+        .and_then(|(_, value)| value.parse().ok())
+        .unwrap_or(0);
     let mut body = vec![0; length];
     reader.read_exact(&mut body)?;
-    write!(reader.get_mut(), "HTTP/1.1 {status} said\r\ncontent-length: 0\r\nconnection: close\r\n\r\n")?;
+    write!(
+        reader.get_mut(),
+        "HTTP/1.1 {status} said\r\ncontent-length: 0\r\nconnection: close\r\n\r\n"
+    )?;
     // The test may have ended: then nobody looks any more.
-    let _ = sender.send(Caught { line: line.trim().to_owned(), headers, body: String::from_utf8_lossy(&body).into_owned() });
+    let _ = sender.send(Caught {
+        line: line.trim().to_owned(),
+        headers,
+        body: String::from_utf8_lossy(&body).into_owned(),
+    });
     Ok(())
 }

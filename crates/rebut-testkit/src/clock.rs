@@ -1,6 +1,6 @@
-//! Clocks for tests: one that follows tokio's own, so that under paused time hours pass in an instant and
-//! every run sees the same times; one whose wall clock can be set while time goes on as it does; and the
-//! machine's own, for which more time can be said to have passed.
+//! Clocks for tests: one that follows tokio's own, so that under paused time hours pass in an
+//! instant and every run sees the same times; one whose wall clock can be set while time goes on as
+//! it does; and the machine's own, for which more time can be said to have passed.
 
 use jiff::{SignedDuration, Timestamp};
 use rebut_engine::clock::{Clock, SystemClock};
@@ -18,7 +18,9 @@ pub struct SimulatedClock {
 impl SimulatedClock {
     /// A clock that starts now, which is the first of January 2026.
     pub fn new() -> Self {
-        Self { began: Instant::now() }
+        Self {
+            began: Instant::now(),
+        }
     }
 }
 
@@ -41,7 +43,8 @@ impl Clock for SimulatedClock {
     }
 }
 
-/// Simulated time whose wall clock somebody sets: it jumps, and no more time has passed than before.
+/// Simulated time whose wall clock somebody sets: it jumps, and no more time has passed than
+/// before.
 pub struct WrongClock {
     right: SimulatedClock,
     off: AtomicI64,
@@ -50,7 +53,10 @@ pub struct WrongClock {
 impl WrongClock {
     /// A clock that stands off by so many seconds.
     pub fn new(off: i64) -> Self {
-        Self { right: SimulatedClock::new(), off: AtomicI64::new(off) }
+        Self {
+            right: SimulatedClock::new(),
+            off: AtomicI64::new(off),
+        }
     }
 
     /// Sets it: from now on it stands off by so many seconds.

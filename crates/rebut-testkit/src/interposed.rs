@@ -1,5 +1,5 @@
-//! A store with something between it and its user: a crash, a slow disk, a database that cannot be reached,
-//! or one with a clock of its own.
+//! A store with something between it and its user: a crash, a slow disk, a database that cannot be
+//! reached, or one with a clock of its own.
 
 use futures_util::future::BoxFuture;
 use jiff::Timestamp;
@@ -17,12 +17,14 @@ use std::sync::{
 };
 use tokio::sync::Notify;
 
-type OnAppend = dyn Fn(Arc<dyn Store>, Append) -> BoxFuture<'static, Result<(), StoreError>> + Send + Sync;
+type OnAppend =
+    dyn Fn(Arc<dyn Store>, Append) -> BoxFuture<'static, Result<(), StoreError>> + Send + Sync;
 type OnLoad = dyn Fn() -> Result<(), StoreError> + Send + Sync;
 type Current = dyn Fn() -> Arc<dyn Store> + Send + Sync;
 type OnGiveUp = dyn Fn() -> BoxFuture<'static, ()> + Send + Sync;
 
-/// A store whose appends go through a function, whose reads may be refused by another, and which counts the records it gives.
+/// A store whose appends go through a function, whose reads may be refused by another, and which
+/// counts the records it gives.
 pub struct Interposed {
     store: Arc<dyn Store>,
     on_append: Box<OnAppend>,
@@ -37,13 +39,18 @@ pub struct Interposed {
 impl Interposed {
     /// Nothing is in between but the count.
     pub fn counting(store: impl Store) -> Self {
-        Self::new(store, |store, append| Box::pin(async move { store.append(append).await }))
+        Self::new(store, |store, append| {
+            Box::pin(async move { store.append(append).await })
+        })
     }
 
     /// Appends go through `on_append`.
     pub fn new(
         store: impl Store,
-        on_append: impl Fn(Arc<dyn Store>, Append) -> BoxFuture<'static, Result<(), StoreError>> + Send + Sync + 'static,
+        on_append: impl Fn(Arc<dyn Store>, Append) -> BoxFuture<'static, Result<(), StoreError>>
+        + Send
+        + Sync
+        + 'static,
     ) -> Self {
         Self::over(Arc::new(store), on_append)
     }
@@ -51,7 +58,10 @@ impl Interposed {
     /// The same for a store that others use too.
     pub fn over(
         store: Arc<dyn Store>,
-        on_append: impl Fn(Arc<dyn Store>, Append) -> BoxFuture<'static, Result<(), StoreError>> + Send + Sync + 'static,
+        on_append: impl Fn(Arc<dyn Store>, Append) -> BoxFuture<'static, Result<(), StoreError>>
+        + Send
+        + Sync
+        + 'static,
     ) -> Self {
         Self {
             store,
@@ -68,31 +78,54 @@ impl Interposed {
     /// The same; everything but appends is asked of the store that `current` gives at that moment.
     #[must_use]
     pub fn reading(self, current: impl Fn() -> Arc<dyn Store> + Send + Sync + 'static) -> Self {
-        Self { current: Some(Box::new(current)), ..self }
+        Self {
+            current: Some(Box::new(current)),
+            ..self
+        }
     }
 
-    /// The same; `on_load` is asked before each reading, and users are warned that the store may be unreachable.
+    /// The same; `on_load` is asked before each reading, and users are warned that the store may be
+    /// unreachable.
     #[must_use]
-    pub fn unreachable(self, on_load: impl Fn() -> Result<(), StoreError> + Send + Sync + 'static) -> Self {
-        Self { on_load: Some(Box::new(on_load)), ..self }
+    pub fn unreachable(
+        self,
+        on_load: impl Fn() -> Result<(), StoreError> + Send + Sync + 'static,
+    ) -> Self {
+        Self {
+            on_load: Some(Box::new(on_load)),
+            ..self
+        }
     }
 
     /// The same with a clock that all its users share, as a database has one.
     #[must_use]
     pub fn with_clock(self, clock: Arc<dyn Clock>) -> Self {
-        Self { clock: Some(clock), ..self }
+        Self {
+            clock: Some(clock),
+            ..self
+        }
     }
 
-    /// The same; its users are told that anything may have changed elsewhere, each time `news` is notified.
+    /// The same; its users are told that anything may have changed elsewhere, each time `news` is
+    /// notified.
     #[must_use]
     pub fn hearing(self, news: Arc<Notify>) -> Self {
-        Self { news: Some(news), ..self }
+        Self {
+            news: Some(news),
+            ..self
+        }
     }
 
     /// The same; `on_give_up` is waited for before a debate is given up.
     #[must_use]
-    pub fn giving_up(self, on_give_up: impl Fn() -> BoxFuture<'static, ()> + Send + Sync + 'static) -> Self {
-        Self { on_give_up: Some(Box::new(on_give_up)), ..self }
+    pub fn giving_up(
+        self,
+        on_give_up: impl Fn() -> BoxFuture<'static, ()> + Send + Sync + 'static,
+    ) -> Self {
+        Self {
+            on_give_up: Some(Box::new(on_give_up)),
+            ..self
+        }
     }
 
     /// How many records were read from it since this was asked last.
@@ -101,7 +134,9 @@ impl Interposed {
     }
 
     fn store(&self) -> Arc<dyn Store> {
-        self.current.as_ref().map_or_else(|| self.store.clone(), |current| current())
+        self.current
+            .as_ref()
+            .map_or_else(|| self.store.clone(), |current| current())
     }
 
     fn may_read(&self) -> Result<(), StoreError> {
@@ -119,7 +154,12 @@ impl Store for Interposed {
         (self.on_append)(self.store.clone(), append).await
     }
 
-    async fn page(&self, debate: DebateId, after: u64, most: usize) -> Result<Vec<Record>, StoreError> {
+    async fn page(
+        &self,
+        debate: DebateId,
+        after: u64,
+        most: usize,
+    ) -> Result<Vec<Record>, StoreError> {
         self.may_read()?;
         let records = self.store().page(debate, after, most).await?;
         self.count(&records);
@@ -192,7 +232,10 @@ impl Store for Interposed {
     }
 
     fn now(&self) -> Option<Timestamp> {
-        self.clock.as_ref().map(|clock| clock.now()).or_else(|| self.store.now())
+        self.clock
+            .as_ref()
+            .map(|clock| clock.now())
+            .or_else(|| self.store.now())
     }
 
     async fn ask_now(&self) -> Result<Option<Timestamp>, StoreError> {

@@ -1,5 +1,6 @@
-//! Honest fakes and harnesses: case folders, crash harness, store conformance, simulated clock, a server of the real wire formats,
-//! processes that are held and waited for, a PostgreSQL server, small disks.
+//! Honest fakes and harnesses: case folders, crash harness, store conformance, simulated clock, a
+//! server of the real wire formats, processes that are held and waited for, a PostgreSQL server,
+//! small disks.
 
 pub mod cases;
 pub mod catcher;

@@ -1,11 +1,12 @@
-//! Processes of a test: all that are below one of them, each held by a descriptor, so that its end can be waited for and none is mistaken
-//! for another that got its number.
+//! Processes of a test: all that are below one of them, each held by a descriptor, so that its end
+//! can be waited for and none is mistaken for another that got its number.
 
 use rustix::{
     event::{PollFd, PollFlags, Timespec, poll},
     io::Errno,
     process::{
-        Pid, PidfdFlags, Resource, Rlimit, Signal, getpid, getrlimit, pidfd_open, pidfd_send_signal, set_child_subreaper, setrlimit,
+        Pid, PidfdFlags, Resource, Rlimit, Signal, getpid, getrlimit, pidfd_open,
+        pidfd_send_signal, set_child_subreaper, setrlimit,
     },
 };
 use std::{
@@ -35,17 +36,22 @@ struct Member {
     handle: OwnedFd,
 }
 
-/// What must end soon has ended by then, also on a machine with too much to do. Whoever is left has been forgotten.
+/// What must end soon has ended by then, also on a machine with too much to do. Whoever is left has
+/// been forgotten.
 const PATIENCE: Duration = Duration::from_secs(60);
 
 impl Family {
-    /// All that are alive below a process; looks until a look finds nobody new. Look before you kill: whoever lost its parent is found below
-    /// another.
+    /// All that are alive below a process; looks until a look finds nobody new. Look before you
+    /// kill: whoever lost its parent is found below another.
     pub fn below(pid: u32) -> Self {
         let mut members = BTreeMap::new();
         loop {
-            let new = alive_below(pid).into_iter().filter(|found| !members.contains_key(found));
-            let new: Vec<_> = new.filter_map(|found| Some((found, hold(found)?))).collect();
+            let new = alive_below(pid)
+                .into_iter()
+                .filter(|found| !members.contains_key(found));
+            let new: Vec<_> = new
+                .filter_map(|found| Some((found, hold(found)?)))
+                .collect();
             if new.is_empty() {
                 return Self { members };
             }
@@ -55,20 +61,28 @@ impl Family {
 
     /// How many were started by a command with this in it.
     pub fn count(&self, words: &str) -> usize {
-        self.members.values().filter(|member| member.command.contains(words)).count()
+        self.members
+            .values()
+            .filter(|member| member.command.contains(words))
+            .count()
     }
 
     /// All but those that were started by a command with this in it.
     #[must_use]
     pub fn without(mut self, words: &str) -> Self {
-        self.members.retain(|_, member| !member.command.contains(words));
+        self.members
+            .retain(|_, member| !member.command.contains(words));
         self
     }
 
     /// Kills those that were started by a command with this in it; fails when there is none.
     pub fn kill(&self, words: &str) {
         assert!(self.count(words) > 0, "nobody is `{words}`: {self:?}");
-        for member in self.members.values().filter(|member| member.command.contains(words)) {
+        for member in self
+            .members
+            .values()
+            .filter(|member| member.command.contains(words))
+        {
             match pidfd_send_signal(&member.handle, Signal::KILL) {
                 Ok(()) | Err(Errno::SRCH) => {}
                 Err(error) => panic!("{} cannot be killed: {error}", member.command),
@@ -82,15 +96,23 @@ impl Family {
         if !left.is_empty() {
             // A test that failed leaves nobody behind.
             self.kill("");
-            panic!("{} of {} are left: {left:#?}", left.len(), self.members.len());
+            panic!(
+                "{} of {} are left: {left:#?}",
+                left.len(),
+                self.members.len()
+            );
         }
     }
 
     /// Who has not ended by then.
     fn left_after(&self, time: Duration) -> Vec<String> {
         let until = Instant::now() + time;
-        let left = self.members.iter().filter(|(_, member)| !member.ends_by(until));
-        left.map(|(identity, member)| format!("{} {}", identity.pid, member.command)).collect()
+        let left = self
+            .members
+            .iter()
+            .filter(|(_, member)| !member.ends_by(until));
+        left.map(|(identity, member)| format!("{} {}", identity.pid, member.command))
+            .collect()
     }
 }
 
@@ -113,16 +135,26 @@ pub fn adopt_orphans() {
     set_child_subreaper(Some(getpid())).expect("orphans can be adopted");
 }
 
-/// Lets this process have so many files open, as sockets of a model that a thousand debates ask at once. Fails where the system forbids it.
+/// Lets this process have so many files open, as sockets of a model that a thousand debates ask at
+/// once. Fails where the system forbids it.
 pub fn allow_open_files(wanted: u64) {
     let now = getrlimit(Resource::Nofile);
     if now.current.is_some_and(|current| current < wanted) {
-        let raised = setrlimit(Resource::Nofile, Rlimit { current: Some(wanted), maximum: now.maximum });
-        raised.unwrap_or_else(|error| panic!("{wanted} open files are needed (`ulimit -Hn` shows how many may be): {error}"));
+        let raised = setrlimit(
+            Resource::Nofile,
+            Rlimit {
+                current: Some(wanted),
+                maximum: now.maximum,
+            },
+        );
+        raised.unwrap_or_else(|error| {
+            panic!("{wanted} open files are needed (`ulimit -Hn` shows how many may be): {error}")
+        });
     }
 }
 
-/// Waits until nobody is alive below this process: its children, and with [`adopt_orphans`] all they left.
+/// Waits until nobody is alive below this process: its children, and with [`adopt_orphans`] all
+/// they left.
 pub fn wait_until_alone() {
     loop {
         let family = Family::below(std::process::id());
@@ -135,9 +167,14 @@ pub fn wait_until_alone() {
 
 /// Whoever is below a process now. One that ended and waits for its parent to notice is nobody.
 fn alive_below(pid: u32) -> Vec<Identity> {
-    let entries = fs::read_dir("/proc").expect("/proc shows processes").flatten();
+    let entries = fs::read_dir("/proc")
+        .expect("/proc shows processes")
+        .flatten();
     let numbers = entries.filter_map(|entry| entry.file_name().to_str()?.parse().ok());
-    let all: Vec<Stat> = numbers.filter_map(stat).filter(|stat| stat.is_alive).collect();
+    let all: Vec<Stat> = numbers
+        .filter_map(stat)
+        .filter(|stat| stat.is_alive)
+        .collect();
     let mut found = Vec::new();
     let mut parents = vec![pid];
     while let Some(parent) = parents.pop() {
@@ -160,8 +197,15 @@ fn stat(pid: u32) -> Option<Stat> {
     let text = fs::read_to_string(format!("/proc/{pid}/stat")).ok()?;
     // The name before can hold anything, also spaces and brackets.
     let fields: Vec<&str> = text.rsplit_once(')')?.1.split_ascii_whitespace().collect();
-    let identity = Identity { pid, start: fields.get(19)?.parse().ok()? };
-    Some(Stat { identity, parent: fields.get(1)?.parse().ok()?, is_alive: !matches!(*fields.first()?, "Z" | "X") })
+    let identity = Identity {
+        pid,
+        start: fields.get(19)?.parse().ok()?,
+    };
+    Some(Stat {
+        identity,
+        parent: fields.get(1)?.parse().ok()?,
+        is_alive: !matches!(*fields.first()?, "Z" | "X"),
+    })
 }
 
 /// Takes hold of a process; of none when it has ended, also if another has its number now.
@@ -173,8 +217,13 @@ fn hold(found: Identity) -> Option<Member> {
         Err(error) => panic!("process {} cannot be held: {error}", found.pid),
     };
     let bytes = fs::read(format!("/proc/{}/cmdline", found.pid)).ok()?;
-    let command = String::from_utf8_lossy(&bytes).replace('\0', " ").trim_end().to_owned();
-    stat(found.pid).filter(|now| now.identity == found && now.is_alive).map(|_| Member { command, handle })
+    let command = String::from_utf8_lossy(&bytes)
+        .replace('\0', " ")
+        .trim_end()
+        .to_owned();
+    stat(found.pid)
+        .filter(|now| now.identity == found && now.is_alive)
+        .map(|_| Member { command, handle })
 }
 
 #[cfg(test)]
@@ -191,19 +240,41 @@ mod tests {
         // Both wait for a line that never comes.
         let script = "exec 3<&0; sh -c 'echo up; read never; :' <&3 & read never";
         let mut command = Command::new("sh");
-        let mut first = command.args(["-c", script]).stdin(Stdio::piped()).stdout(Stdio::piped()).spawn().expect("a shell");
+        let mut first = command
+            .args(["-c", script])
+            .stdin(Stdio::piped())
+            .stdout(Stdio::piped())
+            .spawn()
+            .expect("a shell");
         let _never = first.stdin.take();
         let mut line = String::new();
-        BufReader::new(first.stdout.take().expect("piped")).read_line(&mut line).expect("a line");
+        BufReader::new(first.stdout.take().expect("piped"))
+            .read_line(&mut line)
+            .expect("a line");
         assert_eq!(line, "up\n");
         let family = Family::below(std::process::id());
-        assert_eq!((family.count("echo up"), family.count("exec 3"), family.count("no such word")), (2, 1, 0), "{family:?}");
+        assert_eq!(
+            (
+                family.count("echo up"),
+                family.count("exec 3"),
+                family.count("no such word")
+            ),
+            (2, 1, 0),
+            "{family:?}"
+        );
         assert_eq!(family.left_after(Duration::ZERO).len(), 2, "both are alive");
         family.kill("exec 3");
         first.wait().expect("it ends");
         let left = family.left_after(Duration::ZERO);
-        assert!(left.len() == 1 && left[0].contains("sh -c echo up"), "the child outlives its parent, and is named: {left:?}");
-        assert_eq!(Family::below(std::process::id()).count("echo up"), 1, "it was adopted");
+        assert!(
+            left.len() == 1 && left[0].contains("sh -c echo up"),
+            "the child outlives its parent, and is named: {left:?}"
+        );
+        assert_eq!(
+            Family::below(std::process::id()).count("echo up"),
+            1,
+            "it was adopted"
+        );
         family.kill("echo up");
         family.wait_until_gone();
         wait_until_alone();

@@ -1,5 +1,7 @@
-//! What a command was to do when its debate has ended: files to write, and what its exit code hangs on. It is kept in the user's own folder while the
-//! debate is open, so that `resume` does the same. Neither in the journal nor beside it: it names places of this machine, and those may come from anywhere.
+//! What a command was to do when its debate has ended: files to write, and what its exit code hangs
+//! on. It is kept in the user's own folder while the debate is open, so that `resume` does the
+//! same. Neither in the journal nor beside it: it names places of this machine, and those may come
+//! from anywhere.
 
 use crate::{
     app::App,
@@ -11,7 +13,9 @@ use crate::{
     place::Place,
     reading, replacing,
 };
-use rebut_engine::{DebateId, Desk, Running, Start, agent::Agent, formats::review::Severity, outcome::Ending};
+use rebut_engine::{
+    DebateId, Desk, Running, Start, agent::Agent, formats::review::Severity, outcome::Ending,
+};
 use serde::{Deserialize, Serialize};
 use std::path::{Path, PathBuf};
 
@@ -42,7 +46,8 @@ pub struct Afterwards {
     pub force: bool,
     /// The arm to compare with. Only the command itself runs it.
     pub baseline: Option<String>,
-    /// Where paths of scripts are meant, if somebody speaks by one. That is nothing to do, but needed to go on from elsewhere.
+    /// Where paths of scripts are meant, if somebody speaks by one. That is nothing to do, but
+    /// needed to go on from elsewhere.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub begun_in: Option<PathBuf>,
 }
@@ -50,7 +55,11 @@ pub struct Afterwards {
 impl Afterwards {
     /// What the flags of every command ask for.
     pub fn of(output: &OutputArgs) -> Self {
-        Self { output: output.output.clone(), exit_zero: output.exit_zero, ..Self::default() }
+        Self {
+            output: output.output.clone(),
+            exit_zero: output.exit_zero,
+            ..Self::default()
+        }
     }
 
     /// Starts a debate after writing down what is to be done at its end.
@@ -59,10 +68,24 @@ impl Afterwards {
     }
 
     /// The same under an id that is known before.
-    pub async fn start_as(&self, app: &App, desk: &Desk, id: DebateId, start: Start) -> Result<Running, CliError> {
-        let has_script = start.agents.iter().flat_map(models_of).any(|model| model.starts_with("script:"));
+    pub async fn start_as(
+        &self,
+        app: &App,
+        desk: &Desk,
+        id: DebateId,
+        start: Start,
+    ) -> Result<Running, CliError> {
+        let has_script = start
+            .agents
+            .iter()
+            .flat_map(models_of)
+            .any(|model| model.starts_with("script:"));
         let begun_in = has_script.then(|| app.origin.current_dir.clone());
-        Self { begun_in, ..self.clone() }.remember(app, id)?;
+        Self {
+            begun_in,
+            ..self.clone()
+        }
+        .remember(app, id)?;
         match desk.start_as(id, start).await {
             Ok(running) => Ok(running),
             Err(error) => {
@@ -74,7 +97,10 @@ impl Afterwards {
 
     /// Whether there is something to do.
     pub fn asks(&self) -> bool {
-        Self { begun_in: None, ..self.clone() } != Self::default()
+        Self {
+            begun_in: None,
+            ..self.clone()
+        } != Self::default()
     }
 
     /// Writes it down for a debate that is open.
@@ -82,46 +108,85 @@ impl Afterwards {
         if *self == Self::default() {
             return Ok(());
         }
-        let text = serde_json::to_string(&self.settled()?).map_err(|error| CliError::failed(error.to_string()))?;
+        let text = serde_json::to_string(&self.settled()?)
+            .map_err(|error| CliError::failed(error.to_string()))?;
         match note(app, app.place()?, id) {
             Some(path) => replacing::replace_private(&path, &text),
             None => {
-                eprintln!("HOME is not set: should this be interrupted, `rebut resume` will not know which files to write");
+                eprintln!(
+                    "HOME is not set: should this be interrupted, `rebut resume` will not know \
+                     which files to write"
+                );
                 Ok(())
             }
         }
     }
 
-    /// What is still to be done for a debate; nothing for one that needs nothing, or was begun elsewhere.
+    /// What is still to be done for a debate; nothing for one that needs nothing, or was begun
+    /// elsewhere.
     pub fn recall(app: &App, id: DebateId) -> Result<Option<Self>, CliError> {
-        let Some(path) = app.place.as_ref().and_then(|place| note(app, place, id)) else { return Ok(None) };
-        let Some(text) = reading::text_if_there(&path)? else { return Ok(None) };
+        let Some(path) = app.place.as_ref().and_then(|place| note(app, place, id)) else {
+            return Ok(None);
+        };
+        let Some(text) = reading::text_if_there(&path)? else {
+            return Ok(None);
+        };
         serde_json::from_str(&text).map(Some).map_err(|error| {
-            CliError::failed(format!("{} cannot be read: {error}", path.display())).hint("remove it to go on without what it asks for")
+            CliError::failed(format!("{} cannot be read: {error}", path.display()))
+                .hint("remove it to go on without what it asks for")
         })
     }
 
     /// This, and what is asked for now. Gives the flags to follow the run with, too.
     pub fn with(mut self, now: &OutputArgs) -> Result<(Self, OutputArgs), CliError> {
         let new = Self::of(now).settled()?;
-        self.output.extend(new.output.into_iter().filter(|file| !self.output.contains(file)).collect::<Vec<_>>());
+        self.output.extend(
+            new.output
+                .into_iter()
+                .filter(|file| !self.output.contains(file))
+                .collect::<Vec<_>>(),
+        );
         self.exit_zero |= new.exit_zero;
-        let flags = OutputArgs { output: self.output.clone(), exit_zero: self.exit_zero, ..now.clone() };
+        let flags = OutputArgs {
+            output: self.output.clone(),
+            exit_zero: self.exit_zero,
+            ..now.clone()
+        };
         Ok((self, flags))
     }
 
     /// Whether all of it can be done, before anybody is asked and paid.
     pub fn check(&self, format: &str) -> Result<(), CliError> {
-        output::check_files(&OutputArgs { output: self.output.clone(), ..OutputArgs::default() }, format)?;
+        output::check_files(
+            &OutputArgs {
+                output: self.output.clone(),
+                ..OutputArgs::default()
+            },
+            format,
+        )?;
         let words = self.feature_dir.as_deref().map(output::judges_dir);
-        self.code.as_deref().map_or(Ok(()), applying::check_writable)?;
-        [words.as_ref(), self.write.as_ref(), self.analysis.as_ref()].into_iter().flatten().try_for_each(|dir| replacing::check_dir(dir))
+        self.code
+            .as_deref()
+            .map_or(Ok(()), applying::check_writable)?;
+        [words.as_ref(), self.write.as_ref(), self.analysis.as_ref()]
+            .into_iter()
+            .flatten()
+            .try_for_each(|dir| replacing::check_dir(dir))
     }
 
-    /// Does it when the debate has ended, but for the files that were written with its result. `code` is the exit code so far.
-    pub async fn finish(&self, app: &App, debates: &Debates, id: DebateId, code: u8) -> Result<u8, CliError> {
+    /// Does it when the debate has ended, but for the files that were written with its result.
+    /// `code` is the exit code so far.
+    pub async fn finish(
+        &self,
+        app: &App,
+        debates: &Debates,
+        id: DebateId,
+        code: u8,
+    ) -> Result<u8, CliError> {
         let view = debates.view(id).await?;
-        let Some(outcome) = &view.outcome else { return Ok(code) };
+        let Some(outcome) = &view.outcome else {
+            return Ok(code);
+        };
         if let Some(dir) = &self.feature_dir {
             ask::write_words(app, &view, dir)?;
         }
@@ -138,16 +203,27 @@ impl Afterwards {
         if outcome.outcome != Ending::Stopped {
             forget(app, id)?;
         }
-        let passes = code != 0 || (review::passes(&view, self.worst) && evaluate::passes(&view, self.least));
-        Ok(if passes || self.exit_zero { code } else { HELD_BACK })
+        let passes =
+            code != 0 || (review::passes(&view, self.worst) && evaluate::passes(&view, self.least));
+        Ok(if passes || self.exit_zero {
+            code
+        } else {
+            HELD_BACK
+        })
     }
 
     /// Paths as they are meant here, for whoever goes on from elsewhere.
     fn settled(&self) -> Result<Self, CliError> {
-        let absolute = |path: &Path| std::path::absolute(path).map_err(|error| CliError::file("find", path, &error));
+        let absolute = |path: &Path| {
+            std::path::absolute(path).map_err(|error| CliError::file("find", path, &error))
+        };
         let all = |path: &Option<PathBuf>| path.as_deref().map(absolute).transpose();
         Ok(Self {
-            output: self.output.iter().map(|file| absolute(file)).collect::<Result<_, _>>()?,
+            output: self
+                .output
+                .iter()
+                .map(|file| absolute(file))
+                .collect::<Result<_, _>>()?,
             feature_dir: all(&self.feature_dir)?,
             write: all(&self.write)?,
             analysis: all(&self.analysis)?,
@@ -164,14 +240,22 @@ fn models_of(agent: &Agent) -> impl Iterator<Item = &str> {
 
 /// Where it is written down, by where the debate is.
 fn note(app: &App, place: &Place, id: DebateId) -> Option<PathBuf> {
-    if app.global.server.is_some() { place.afterwards_there(id) } else { place.afterwards(id) }
+    if app.global.server.is_some() {
+        place.afterwards_there(id)
+    } else {
+        place.afterwards(id)
+    }
 }
 
 /// Takes away what was written down for a debate, if anything was.
 pub fn forget(app: &App, id: DebateId) -> Result<(), CliError> {
-    let Some(path) = app.place.as_ref().and_then(|place| note(app, place, id)) else { return Ok(()) };
+    let Some(path) = app.place.as_ref().and_then(|place| note(app, place, id)) else {
+        return Ok(());
+    };
     match std::fs::remove_file(&path) {
-        Err(error) if error.kind() != std::io::ErrorKind::NotFound => Err(CliError::file("remove", &path, &error)),
+        Err(error) if error.kind() != std::io::ErrorKind::NotFound => {
+            Err(CliError::file("remove", &path, &error))
+        }
         _ => Ok(()),
     }
 }

@@ -50,7 +50,12 @@ impl Found {
     pub fn nobody(&self) -> String {
         let why = match self.nameless.is_empty() {
             true => "no key, no agent and no local server found".to_owned(),
-            false => self.nameless.iter().map(|provider| which_model(provider)).collect::<Vec<_>>().join("; "),
+            false => self
+                .nameless
+                .iter()
+                .map(|provider| which_model(provider))
+                .collect::<Vec<_>>()
+                .join("; "),
         };
         format!("{why}: rehearsal (built in, not a model)")
     }
@@ -59,7 +64,10 @@ impl Found {
 /// What is missing at a provider whose key is set.
 pub fn which_model(provider: &str) -> String {
     let name = on_one_line(provider);
-    format!("the key of {name} is set, but no model: write auto_model under [providers.{name}], or name one with -m {name}:MODEL")
+    format!(
+        "the key of {name} is set, but no model: write auto_model under [providers.{name}], or \
+         name one with -m {name}:MODEL"
+    )
 }
 
 /// Everybody who can be asked: keys, then agent programs, then servers.
@@ -70,23 +78,49 @@ pub async fn candidates(registry: &Registry, clis: &Clis) -> Found {
 /// The same, with servers that were asked already.
 pub fn among(registry: &Registry, clis: &Clis, servers: &[Server]) -> Found {
     let candidate = |source| move |model| Candidate { model, source };
-    let keyed = registry.keyed_models().into_iter().map(candidate(Source::Key));
-    let signed_in = clis.found().into_iter().filter(|cli| cli.signed_in == Some(true));
-    let signed_in = signed_in.map(|cli| format!("cli:{}", cli.name)).map(candidate(Source::SignedIn));
+    let keyed = registry
+        .keyed_models()
+        .into_iter()
+        .map(candidate(Source::Key));
+    let signed_in = clis
+        .found()
+        .into_iter()
+        .filter(|cli| cli.signed_in == Some(true));
+    let signed_in = signed_in
+        .map(|cli| format!("cli:{}", cli.name))
+        .map(candidate(Source::SignedIn));
     // One of each server before the second of any.
-    let longest = servers.iter().filter_map(|server| server.models.as_ref()).map(Vec::len).max().unwrap_or(0);
-    let installed = (0..longest)
-        .flat_map(|turn| servers.iter().filter_map(move |server| Some(format!("{}:{}", server.name, server.models.as_ref()?.get(turn)?))));
+    let longest = servers
+        .iter()
+        .filter_map(|server| server.models.as_ref())
+        .map(Vec::len)
+        .max()
+        .unwrap_or(0);
+    let installed = (0..longest).flat_map(|turn| {
+        servers.iter().filter_map(move |server| {
+            Some(format!(
+                "{}:{}",
+                server.name,
+                server.models.as_ref()?.get(turn)?
+            ))
+        })
+    });
     Found {
-        candidates: keyed.chain(signed_in).chain(installed.map(candidate(Source::Server))).collect(),
+        candidates: keyed
+            .chain(signed_in)
+            .chain(installed.map(candidate(Source::Server)))
+            .collect(),
         nameless: registry.nameless().into_iter().map(str::to_owned).collect(),
     }
 }
 
-/// The best panel of that size beside those who are seated already: each known family once, then models whose family nobody knows, then
-/// whoever is left.
+/// The best panel of that size beside those who are seated already: each known family once, then
+/// models whose family nobody knows, then whoever is left.
 pub fn pick(candidates: Vec<Candidate>, seats: usize, seated: &[&str]) -> Vec<Candidate> {
-    let mut families: Vec<String> = seated.iter().map(|model| family_of(model).into_owned()).collect();
+    let mut families: Vec<String> = seated
+        .iter()
+        .map(|model| family_of(model).into_owned())
+        .collect();
     let mut ranked: Vec<(u8, Candidate)> = Vec::new();
     for candidate in candidates {
         let family = family_of(&candidate.model).into_owned();
@@ -100,12 +134,19 @@ pub fn pick(candidates: Vec<Candidate>, seats: usize, seated: &[&str]) -> Vec<Ca
     }
     // Stable: within a rank the order of sources stays.
     ranked.sort_by_key(|(rank, _)| *rank);
-    ranked.into_iter().map(|(_, candidate)| candidate).take(seats).collect()
+    ranked
+        .into_iter()
+        .map(|(_, candidate)| candidate)
+        .take(seats)
+        .collect()
 }
 
 /// One line for people: what was chosen and why.
 pub fn words(picked: &[Candidate]) -> String {
-    let names: Vec<String> = picked.iter().map(|one| format!("{} ({})", on_one_line(&one.model), one.source)).collect();
+    let names: Vec<String> = picked
+        .iter()
+        .map(|one| format!("{} ({})", on_one_line(&one.model), one.source))
+        .collect();
     let mut families: Vec<_> = picked.iter().map(|one| family_of(&one.model)).collect();
     families.sort();
     families.dedup();
@@ -113,7 +154,10 @@ pub fn words(picked: &[Candidate]) -> String {
         [family] => format!("one family only ({})", on_one_line(family)),
         many => format!("{} families", many.len()),
     };
-    format!("auto panel, different families first: {}; {why}", names.join(" · "))
+    format!(
+        "auto panel, different families first: {}; {why}",
+        names.join(" · ")
+    )
 }
 
 #[cfg(test)]
@@ -127,20 +171,58 @@ mod tests {
     fn families_go_before_sources_and_sources_in_their_order() {
         let rows: [Row<'_>; 6] = [
             (
-                &["anthropic:claude-x", "cli:claude", "cli:codex", "ollama:llama3"],
+                &[
+                    "anthropic:claude-x",
+                    "cli:claude",
+                    "cli:codex",
+                    "ollama:llama3",
+                ],
                 3,
                 &[],
                 &["anthropic:claude-x", "cli:codex", "ollama:llama3"],
             ),
-            (&["anthropic:claude-x", "cli:claude"], 3, &[], &["anthropic:claude-x", "cli:claude"]),
-            (&["openai:gpt-5", "openrouter:openrouter/auto", "ollama:qwen3"], 2, &[], &["openai:gpt-5", "ollama:qwen3"]),
-            (&["openai:gpt-5", "openai:gpt-5-mini", "openrouter:openrouter/auto"], 2, &[], &["openai:gpt-5", "openrouter:openrouter/auto"]),
-            (&["openai:gpt-5", "anthropic:claude-x", "ollama:qwen3"], 2, &["openai:gpt-5-mini"], &["anthropic:claude-x", "ollama:qwen3"]),
+            (
+                &["anthropic:claude-x", "cli:claude"],
+                3,
+                &[],
+                &["anthropic:claude-x", "cli:claude"],
+            ),
+            (
+                &["openai:gpt-5", "openrouter:openrouter/auto", "ollama:qwen3"],
+                2,
+                &[],
+                &["openai:gpt-5", "ollama:qwen3"],
+            ),
+            (
+                &[
+                    "openai:gpt-5",
+                    "openai:gpt-5-mini",
+                    "openrouter:openrouter/auto",
+                ],
+                2,
+                &[],
+                &["openai:gpt-5", "openrouter:openrouter/auto"],
+            ),
+            (
+                &["openai:gpt-5", "anthropic:claude-x", "ollama:qwen3"],
+                2,
+                &["openai:gpt-5-mini"],
+                &["anthropic:claude-x", "ollama:qwen3"],
+            ),
             (&[], 3, &[], &[]),
         ];
         for (given, seats, seated, expected) in rows {
-            let candidates = given.iter().map(|model| Candidate { model: (*model).to_owned(), source: Source::Key }).collect();
-            let picked: Vec<String> = pick(candidates, seats, seated).into_iter().map(|one| one.model).collect();
+            let candidates = given
+                .iter()
+                .map(|model| Candidate {
+                    model: (*model).to_owned(),
+                    source: Source::Key,
+                })
+                .collect();
+            let picked: Vec<String> = pick(candidates, seats, seated)
+                .into_iter()
+                .map(|one| one.model)
+                .collect();
             assert_eq!(picked, expected, "{given:?}");
         }
     }

@@ -36,20 +36,31 @@ pub struct Budget {
 impl Budget {
     /// Flags where they are given, else the configuration.
     pub fn new(args: &BudgetArgs, config: &BudgetSection) -> Self {
-        let given =
-            Caps { cost_usd: args.max_cost, tokens: args.max_tokens, calls: args.max_calls, unknown_prices: args.allow_unknown_price };
+        let given = Caps {
+            cost_usd: args.max_cost,
+            tokens: args.max_tokens,
+            calls: args.max_calls,
+            unknown_prices: args.allow_unknown_price,
+        };
         let configured = Caps {
             cost_usd: config.max_cost,
             tokens: config.max_tokens,
             calls: config.max_calls,
             unknown_prices: config.allow_unknown_price.unwrap_or_default(),
         };
-        Self { caps: given.or(configured), seconds: args.max_time.or(config.max_time).map(|span| span.0), approval: None }
+        Self {
+            caps: given.or(configured),
+            seconds: args.max_time.or(config.max_time).map(|span| span.0),
+            approval: None,
+        }
     }
 
     /// The same for a debate that begins, with the time a person has to approve it.
     pub fn of_run(run: &RunArgs, config: &BudgetSection) -> Self {
-        Self { approval: run.approve_within.map(|span| span.0), ..Self::new(&run.budget, config) }
+        Self {
+            approval: run.approve_within.map(|span| span.0),
+            ..Self::new(&run.budget, config)
+        }
     }
 
     /// Whether nothing is limited.
@@ -59,8 +70,9 @@ impl Budget {
 
     /// A format's own limits with these.
     pub fn limits(&self, format: &str, config: &Value) -> Result<Limits, CliError> {
-        let usual =
-            Format::named(format).map(|format| (format.limits)(config)).ok_or_else(|| CliError::failed("there is no such format"))?;
+        let usual = Format::named(format)
+            .map(|format| (format.limits)(config))
+            .ok_or_else(|| CliError::failed("there is no such format"))?;
         Ok(Limits {
             caps: self.caps,
             debate_seconds: self.seconds.unwrap_or(usual.debate_seconds),
@@ -71,29 +83,60 @@ impl Budget {
 
     /// For a debate that goes on, or a fork.
     pub fn more(&self) -> More {
-        More { caps: self.caps, debate_seconds: self.seconds, approval_seconds: self.approval }
+        More {
+            caps: self.caps,
+            debate_seconds: self.seconds,
+            approval_seconds: self.approval,
+        }
     }
 }
 
-/// What to type to go on with a debate that met a limit: enough for all that is left of it, as far as that can be told.
+/// What to type to go on with a debate that met a limit: enough for all that is left of it, as far
+/// as that can be told.
 pub fn go_on(view: &View, price: &dyn Fn(&str) -> Option<Price>) -> Option<String> {
     let met = view.outcome.as_ref()?.stopped.as_ref()?.limit;
     let started = view.started.as_ref()?;
-    let limits = view.resumed.iter().rev().find_map(|resumed| resumed.limits).unwrap_or(started.limits);
+    let limits = view
+        .resumed
+        .iter()
+        .rev()
+        .find_map(|resumed| resumed.limits)
+        .unwrap_or(started.limits);
     let (caps, left, spent) = (limits.caps, Left::of(view, started, price), view.spent());
     // What is held against a cap counts, known or not.
     let charged = spent.charged.unwrap_or_default();
     let flag = match met {
         Limit::Cost => {
-            let enough = (charged.cost_usd + left.cost).max(caps.cost_usd.unwrap_or_default() + 0.01);
+            let enough =
+                (charged.cost_usd + left.cost).max(caps.cost_usd.unwrap_or_default() + 0.01);
             let cents = if enough < 1.0 { 1000.0 } else { 100.0 };
-            format!("--max-cost {}", dollars((enough * cents).ceil() / cents).trim_start_matches('$'))
+            format!(
+                "--max-cost {}",
+                dollars((enough * cents).ceil() / cents).trim_start_matches('$')
+            )
         }
         Limit::Tokens => {
-            format!("--max-tokens {}", (charged.tokens + left.tokens).max(caps.tokens.unwrap_or_default() + 1).next_multiple_of(1000))
+            format!(
+                "--max-tokens {}",
+                (charged.tokens + left.tokens)
+                    .max(caps.tokens.unwrap_or_default() + 1)
+                    .next_multiple_of(1000)
+            )
         }
-        Limit::Calls => format!("--max-calls {}", (left.made + left.calls).max(caps.calls.unwrap_or_default() + 1)),
-        Limit::Time => format!("--max-time {}", Span(limits.debate_seconds.max(1).saturating_mul(2).min(LONGEST_DEBATE))),
+        Limit::Calls => format!(
+            "--max-calls {}",
+            (left.made + left.calls).max(caps.calls.unwrap_or_default() + 1)
+        ),
+        Limit::Time => format!(
+            "--max-time {}",
+            Span(
+                limits
+                    .debate_seconds
+                    .max(1)
+                    .saturating_mul(2)
+                    .min(LONGEST_DEBATE)
+            )
+        ),
     };
     Some(command(format_args!("resume {} {flag}", short(view))))
 }
@@ -116,23 +159,50 @@ const HEARD_TOKENS: u64 = 1600;
 
 impl Left {
     fn of(view: &View, started: &Started, price: &dyn Fn(&str) -> Option<Price>) -> Self {
-        let made = view.turns.iter().map(|turn| turn.faults.len() as u64 + u64::from(turn.state == TurnState::Done && !turn.copied)).sum();
+        let made = view
+            .turns
+            .iter()
+            .map(|turn| {
+                turn.faults.len() as u64 + u64::from(turn.state == TurnState::Done && !turn.copied)
+            })
+            .sum();
         let judges = started.agents.len() as u64;
-        let done = view.turns.iter().filter(|turn| turn.state == TurnState::Done && !turn.turn.ends_with("/clarify")).count() as u64;
+        let done = view
+            .turns
+            .iter()
+            .filter(|turn| turn.state == TurnState::Done && !turn.turn.ends_with("/clarify"))
+            .count() as u64;
         let turns = planned_turns(started).saturating_sub(done).max(1);
         let closing = Format::named(&started.format).map_or(0, |format| format.closing_calls);
-        let input = (started.input.to_string().len() as u64 + RULES_BYTES) / 2 + 256 + judges * HEARD_TOKENS;
+        let input = (started.input.to_string().len() as u64 + RULES_BYTES) / 2
+            + 256
+            + judges * HEARD_TOKENS;
         let dearest = |agent: &Agent| {
             let output = u64::from(agent.max_tokens.unwrap_or(ANSWER_TOKENS));
-            let names = std::iter::once(&*agent.model).chain(agent.fallbacks.iter().map(String::as_str));
-            let usage = Usage { input, output, ..Usage::default() };
-            let cost = names.filter_map(price).map(|price| price.of(&usage)).fold(0.0, f64::max);
+            let names =
+                std::iter::once(&*agent.model).chain(agent.fallbacks.iter().map(String::as_str));
+            let usage = Usage {
+                input,
+                output,
+                ..Usage::default()
+            };
+            let cost = names
+                .filter_map(price)
+                .map(|price| price.of(&usage))
+                .fold(0.0, f64::max);
             (input + output, cost)
         };
         // Whoever is next may be the dearest; so each turn is taken as such.
-        let most = started.agents.iter().map(dearest).fold((0, 0.0), |most, one| (most.0.max(one.0), f64::max(most.1, one.1)));
+        let most = started
+            .agents
+            .iter()
+            .map(dearest)
+            .fold((0, 0.0), |most, one| {
+                (most.0.max(one.0), f64::max(most.1, one.1))
+            });
         let calls = turns + u64::from(closing);
-        // What the answers so far took tells more than the most that any could take; that much is only held for those under way at once.
+        // What the answers so far took tells more than the most that any could take; that much is
+        // only held for those under way at once.
         let at_once = calls.min(judges + u64::from(closing));
         let spent = view.spent();
         let used = spent.input_tokens + spent.cached_tokens + spent.output_tokens;
@@ -144,14 +214,22 @@ impl Left {
         };
         let tokens = calls * (2 * tokens).min(most.0) + at_once * most.0;
         let cost = calls as f64 * (2.0 * cost).min(most.1) + at_once as f64 * most.1;
-        Self { made, calls: 2 * calls, tokens: tokens.min(calls * most.0), cost: cost.min(calls as f64 * most.1) }
+        Self {
+            made,
+            calls: 2 * calls,
+            tokens: tokens.min(calls * most.0),
+            cost: cost.min(calls as f64 * most.1),
+        }
     }
 }
 
 /// Turns of a debate that needs all of them.
 fn planned_turns(started: &Started) -> u64 {
-    let foresee = |format: &Format| (format.foresee)(&started.input, &started.config, &started.agents).ok();
-    Format::named(&started.format).and_then(foresee).map_or(0, |calls| calls.len() as u64)
+    let foresee =
+        |format: &Format| (format.foresee)(&started.input, &started.config, &started.agents).ok();
+    Format::named(&started.format)
+        .and_then(foresee)
+        .map_or(0, |calls| calls.len() as u64)
 }
 
 /// A time as people write it: `90s`, `10m`, `1h30m`, or bare seconds.
@@ -167,7 +245,9 @@ impl FromStr for Span {
         let wrong = || format!("`{text}` is no time; write 90s, 10m or 1h30m");
         let (mut rest, mut seconds) = (text.trim(), 0_u64);
         while !rest.is_empty() {
-            let end = rest.find(|c: char| !c.is_ascii_digit()).unwrap_or(rest.len());
+            let end = rest
+                .find(|c: char| !c.is_ascii_digit())
+                .unwrap_or(rest.len());
             let number: u64 = rest[..end].parse().map_err(|_| wrong())?;
             let unit = rest[end..].chars().next();
             let factor = match unit {
@@ -177,13 +257,19 @@ impl FromStr for Span {
                 None if end == text.trim().len() => 1,
                 _ => return Err(wrong()),
             };
-            seconds = number.checked_mul(factor).and_then(|more| seconds.checked_add(more)).ok_or_else(wrong)?;
+            seconds = number
+                .checked_mul(factor)
+                .and_then(|more| seconds.checked_add(more))
+                .ok_or_else(wrong)?;
             rest = &rest[end + usize::from(unit.is_some())..];
         }
         match seconds {
             1..=LONGEST_DEBATE => Ok(Self(seconds)),
             0 => Err(wrong()),
-            _ => Err(format!("`{text}` is too long; at most {}", Self(LONGEST_DEBATE))),
+            _ => Err(format!(
+                "`{text}` is too long; at most {}",
+                Self(LONGEST_DEBATE)
+            )),
         }
     }
 }
@@ -218,10 +304,30 @@ mod tests {
 
     #[test]
     fn times_are_read_as_people_write_them() {
-        let rows = [("90s", Some(90)), ("10m", Some(600)), ("1h30m", Some(5400)), (" 45 ", Some(45)), ("2h", Some(7200))];
-        let bad = ["", "0", "m", "1.5h", "-1m", "5d", "10m5", "99999999999999999999s", "9999h9999999999999999h"];
+        let rows = [
+            ("90s", Some(90)),
+            ("10m", Some(600)),
+            ("1h30m", Some(5400)),
+            (" 45 ", Some(45)),
+            ("2h", Some(7200)),
+        ];
+        let bad = [
+            "",
+            "0",
+            "m",
+            "1.5h",
+            "-1m",
+            "5d",
+            "10m5",
+            "99999999999999999999s",
+            "9999h9999999999999999h",
+        ];
         for (text, expected) in rows {
-            assert_eq!(text.parse::<Span>().ok().map(|span| span.0), expected, "{text}");
+            assert_eq!(
+                text.parse::<Span>().ok().map(|span| span.0),
+                expected,
+                "{text}"
+            );
         }
         for text in bad {
             assert!(text.parse::<Span>().is_err(), "{text}");

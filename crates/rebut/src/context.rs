@@ -1,4 +1,5 @@
-//! Gathering context: files, directories and standard input, never a file that is likely to hold a secret.
+//! Gathering context: files, directories and standard input, never a file that is likely to hold a
+//! secret.
 
 use crate::{
     beneath::{Folder, Typed},
@@ -67,26 +68,38 @@ pub struct Gathered {
     bytes: usize,
 }
 
-/// Gathers the named files and directories; `-` is standard input. A denied file named outright is an error.
-/// So is one that brings no text: whoever names it expects that it is read.
+/// Gathers the named files and directories; `-` is standard input. A denied file named outright is
+/// an error. So is one that brings no text: whoever names it expects that it is read.
 pub fn gather(names: &[PathBuf], deny: &[String]) -> Result<Gathered, CliError> {
     let gathered = gather_without(names, deny, &[])?;
     match gathered.silent.first() {
         None => Ok(gathered),
         Some(name) => {
-            let what = if name.as_os_str() == "-" { "standard input".to_owned() } else { name.display().to_string() };
-            Err(CliError::usage(format!("there is no text in {what}")).hint("name what the judges should read, or leave it out"))
+            let what = if name.as_os_str() == "-" {
+                "standard input".to_owned()
+            } else {
+                name.display().to_string()
+            };
+            Err(CliError::usage(format!("there is no text in {what}"))
+                .hint("name what the judges should read, or leave it out"))
         }
     }
 }
 
-/// The same, passing over some files and directories below those that are named. What brings no text is only listed.
-pub fn gather_without(names: &[PathBuf], deny: &[String], without: &[PathBuf]) -> Result<Gathered, CliError> {
+/// The same, passing over some files and directories below those that are named. What brings no
+/// text is only listed.
+pub fn gather_without(
+    names: &[PathBuf],
+    deny: &[String],
+    without: &[PathBuf],
+) -> Result<Gathered, CliError> {
     let mut gathered = Gathered::default();
     for name in names {
         let before = gathered.bytes;
         if name.as_os_str() != "-" {
-            Typed::new(name).and_then(|typed| typed.check()).map_err(|error| CliError::file("read", name, &error))?;
+            Typed::new(name)
+                .and_then(|typed| typed.check())
+                .map_err(|error| CliError::file("read", name, &error))?;
         }
         if name.as_os_str() == "-" {
             let mut bytes = Vec::new();
@@ -94,11 +107,19 @@ pub fn gather_without(names: &[PathBuf], deny: &[String], without: &[PathBuf]) -
                 .lock()
                 .take(MOST_BYTES as u64 + 1)
                 .read_to_end(&mut bytes)
-                .map_err(|error| CliError::failed(format!("cannot read standard input: {error}")))?;
+                .map_err(|error| {
+                    CliError::failed(format!("cannot read standard input: {error}"))
+                })?;
             if bytes.contains(&0) {
-                return Err(CliError::usage("standard input is not text").hint("give text in UTF-8"));
+                return Err(
+                    CliError::usage("standard input is not text").hint("give text in UTF-8")
+                );
             }
-            gathered.add("standard input", &String::from_utf8_lossy(&bytes), names.len() > 1)?;
+            gathered.add(
+                "standard input",
+                &String::from_utf8_lossy(&bytes),
+                names.len() > 1,
+            )?;
         } else if name.is_dir() {
             gathered.walk(name, deny, without)?;
         } else {
@@ -113,21 +134,32 @@ pub fn gather_without(names: &[PathBuf], deny: &[String], without: &[PathBuf]) -
 
 impl Gathered {
     fn read_named(&mut self, path: &Path, deny: &[String], titled: bool) -> Result<(), CliError> {
-        let real = path.canonicalize().map_err(|error| CliError::file("read", path, &error))?;
+        let real = path
+            .canonicalize()
+            .map_err(|error| CliError::file("read", path, &error))?;
         // A link must not smuggle in what its own name would forbid.
         if is_denied(path, deny) || is_denied(&real, deny) {
-            let message = format!("{} looks like a file with secrets and is not sent", path.display());
-            return Err(CliError::usage(message).hint("copy what the judges need into another file"));
+            let message = format!(
+                "{} looks like a file with secrets and is not sent",
+                path.display()
+            );
+            return Err(
+                CliError::usage(message).hint("copy what the judges need into another file")
+            );
         }
         let bytes = crate::reading::bytes(path)?;
-        let not_text = || CliError::usage(format!("{} is not a text file", path.display())).hint("give text in UTF-8");
+        let not_text = || {
+            CliError::usage(format!("{} is not a text file", path.display()))
+                .hint("give text in UTF-8")
+        };
         let text = as_text(bytes).ok_or_else(not_text)?;
         self.taken.push(path.to_owned());
         self.add(&path.display().to_string(), &text, titled)
     }
 
     fn walk(&mut self, dir: &Path, deny: &[String], without: &[PathBuf]) -> Result<(), CliError> {
-        let entries = std::fs::read_dir(dir).map_err(|error| CliError::file("read", dir, &error))?;
+        let entries =
+            std::fs::read_dir(dir).map_err(|error| CliError::file("read", dir, &error))?;
         let mut paths: Vec<PathBuf> = entries
             .collect::<Result<Vec<_>, _>>()
             .map_err(|error| CliError::file("read", dir, &error))?
@@ -135,8 +167,13 @@ impl Gathered {
             .map(std::fs::DirEntry::path)
             .collect();
         paths.sort();
-        for path in paths.into_iter().filter(|path| !without.iter().any(|other| is_same(path, other))) {
-            let hidden = path.file_name().is_some_and(|name| name.to_string_lossy().starts_with('.'));
+        for path in paths
+            .into_iter()
+            .filter(|path| !without.iter().any(|other| is_same(path, other)))
+        {
+            let hidden = path
+                .file_name()
+                .is_some_and(|name| name.to_string_lossy().starts_with('.'));
             if is_denied(&path, deny) {
                 self.left_out.push((path, "may hold secrets"));
             } else if path.is_symlink() {
@@ -148,7 +185,8 @@ impl Gathered {
             } else if !path.is_file() {
                 self.left_out.push((path, "no regular file"));
             } else if has_second_name(&path) {
-                self.left_out.push((path, "has a second name elsewhere (a hard link)"));
+                self.left_out
+                    .push((path, "has a second name elsewhere (a hard link)"));
             } else {
                 match as_text(crate::reading::bytes(&path)?) {
                     Some(text) => {
@@ -168,14 +206,20 @@ impl Gathered {
         }
         if titled {
             // A file's name may hold anything: here it is a short line of its own.
-            self.text.push_str(&format!("=== {} ===\n", clean::shortened(&clean::one_line(name), 200)));
+            self.text.push_str(&format!(
+                "=== {} ===\n",
+                clean::shortened(&clean::one_line(name), 200)
+            ));
         }
         let (text, end) = text.split_at(text.trim_end().len());
         self.bytes += text.len();
         self.text.push_str(text);
         end.clone_into(&mut self.end);
         if self.text.len() > MOST_BYTES {
-            let message = format!("the context is larger than {} KiB at {name}", MOST_BYTES / 1024);
+            let message = format!(
+                "the context is larger than {} KiB at {name}",
+                MOST_BYTES / 1024
+            );
             return Err(CliError::usage(message).hint("give the judges the relevant parts only"));
         }
         Ok(())
@@ -184,24 +228,37 @@ impl Gathered {
 
 /// Whether a file has another name, which may be that of a private one.
 fn has_second_name(path: &Path) -> bool {
-    let about = path.parent().and_then(|dir| Folder::own(dir).ok()?.about(path.file_name()?).ok());
+    let about = path
+        .parent()
+        .and_then(|dir| Folder::own(dir).ok()?.about(path.file_name()?).ok());
     about.is_some_and(|about| about.names > 1)
 }
 
 /// The text that bytes are, if they are any: a zero stands in none.
 fn as_text(bytes: Vec<u8>) -> Option<String> {
-    String::from_utf8(bytes).ok().filter(|text| !text.contains('\0'))
+    String::from_utf8(bytes)
+        .ok()
+        .filter(|text| !text.contains('\0'))
 }
 
 /// Whether two paths lead to the same file, however they are written.
 fn is_same(one: &Path, other: &Path) -> bool {
-    one == other || one.canonicalize().is_ok_and(|one| other.canonicalize().is_ok_and(|other| one == other))
+    one == other
+        || one
+            .canonicalize()
+            .is_ok_and(|one| other.canonicalize().is_ok_and(|other| one == other))
 }
 
 /// Whether any part of a path matches a denied pattern.
 pub fn is_denied(path: &Path, deny: &[String]) -> bool {
-    let parts: Vec<String> = path.components().map(|part| part.as_os_str().to_string_lossy().to_lowercase()).collect();
-    let patterns = DENIED.iter().copied().chain(deny.iter().map(String::as_str));
+    let parts: Vec<String> = path
+        .components()
+        .map(|part| part.as_os_str().to_string_lossy().to_lowercase())
+        .collect();
+    let patterns = DENIED
+        .iter()
+        .copied()
+        .chain(deny.iter().map(String::as_str));
     let mut names = patterns.map(|pattern| pattern.trim_start_matches("**/").to_lowercase());
     names.any(|pattern| parts.iter().any(|part| glob::matches(&pattern, part)))
 }
@@ -225,9 +282,18 @@ mod tests {
         ] {
             assert!(is_denied(Path::new(denied), &[]), "{denied}");
         }
-        for fine in ["spec.md", "environment.md", "keys-of-success.txt", "src/env.rs", "secretary.md"] {
+        for fine in [
+            "spec.md",
+            "environment.md",
+            "keys-of-success.txt",
+            "src/env.rs",
+            "secretary.md",
+        ] {
             assert!(!is_denied(Path::new(fine), &[]), "{fine}");
         }
-        assert!(is_denied(Path::new("notes/private.md"), &["**/private*".to_owned()]));
+        assert!(is_denied(
+            Path::new("notes/private.md"),
+            &["**/private*".to_owned()]
+        ));
     }
 }

@@ -51,19 +51,43 @@ impl Debates {
         if let Ok(id) = prefix.parse() {
             return Ok(id);
         }
-        let is_prefix = !prefix.is_empty() && prefix.bytes().all(|byte| byte.is_ascii_hexdigit() || byte == b'-');
+        let is_prefix = !prefix.is_empty()
+            && prefix
+                .bytes()
+                .all(|byte| byte.is_ascii_hexdigit() || byte == b'-');
         let found = match prefix.as_str() {
-            "last" => remote.sessions(&Filter { limit: 1, ..Filter::default() }).await?,
+            "last" => {
+                remote
+                    .sessions(&Filter {
+                        limit: 1,
+                        ..Filter::default()
+                    })
+                    .await?
+            }
             // Two are enough to tell that it is not one.
-            _ if is_prefix => remote.sessions(&Filter { prefix: Some(prefix.clone()), limit: 2, ..Filter::default() }).await?,
+            _ if is_prefix => {
+                remote
+                    .sessions(&Filter {
+                        prefix: Some(prefix.clone()),
+                        limit: 2,
+                        ..Filter::default()
+                    })
+                    .await?
+            }
             _ => Vec::new(),
         };
         match &found[..] {
             [one] => Ok(one.id),
-            [] => Err(CliError::usage(format!("no debate `{prefix}`")).hint(format!("`{}` lists the debates of this key", command("ls")))),
+            [] => Err(CliError::usage(format!("no debate `{prefix}`"))
+                .hint(format!("`{}` lists the debates of this key", command("ls")))),
             several => {
-                let ids = several.iter().map(|session| session.id.to_string()).collect::<Vec<_>>().join(" or ");
-                Err(CliError::usage(format!("`{prefix}` could be {ids}")).hint("type more of the id"))
+                let ids = several
+                    .iter()
+                    .map(|session| session.id.to_string())
+                    .collect::<Vec<_>>()
+                    .join(" or ");
+                Err(CliError::usage(format!("`{prefix}` could be {ids}"))
+                    .hint("type more of the id"))
             }
         }
     }
@@ -76,7 +100,8 @@ impl Debates {
         }
     }
 
-    /// A session with all its columns: the list of a server leaves some out, which the journal tells.
+    /// A session with all its columns: the list of a server leaves some out, which the journal
+    /// tells.
     pub async fn whole(&self, session: Session) -> Result<Session, CliError> {
         match self {
             Self::Here(_) => Ok(session),
@@ -127,7 +152,9 @@ impl Debates {
             Self::Here(desk) => {
                 let watch = desk.watch(id, after).await?;
                 match watch.head() {
-                    head if after > head => Err(CliError::usage(format!("there is no event {after}; the last one is {head}"))),
+                    head if after > head => Err(CliError::usage(format!(
+                        "there is no event {after}; the last one is {head}"
+                    ))),
                     _ => Ok(Tail::Here(Box::new(watch))),
                 }
             }
@@ -138,7 +165,11 @@ impl Debates {
     /// The journal with its seals, for other programs.
     pub async fn journal(&self, id: DebateId) -> Result<String, CliError> {
         match self {
-            Self::Here(desk) => desk.export(id).await?.to_ndjson().map_err(|error| CliError::failed(error.to_string())),
+            Self::Here(desk) => desk
+                .export(id)
+                .await?
+                .to_ndjson()
+                .map_err(|error| CliError::failed(error.to_string())),
             Self::There(remote) => remote.export(id, Form::Journal).await,
         }
     }
@@ -147,7 +178,10 @@ impl Debates {
     pub async fn note(&self, id: DebateId, text: &str) -> Result<(), CliError> {
         match self {
             Self::Here(desk) => Ok(desk.note(id, text, &user()).await?),
-            Self::There(remote) => remote.act(id, "notes", &json!({"text": text})).await.map(drop),
+            Self::There(remote) => remote
+                .act(id, "notes", &json!({"text": text}))
+                .await
+                .map(drop),
         }
     }
 
@@ -155,16 +189,26 @@ impl Debates {
     pub async fn cancel(&self, id: DebateId, reason: &str) -> Result<(), CliError> {
         match self {
             Self::Here(desk) => Ok(desk.cancel(id, &user(), reason).await?),
-            Self::There(remote) => remote.act(id, "cancel", &json!({"reason": reason})).await.map(drop),
+            Self::There(remote) => remote
+                .act(id, "cancel", &json!({"reason": reason}))
+                .await
+                .map(drop),
         }
     }
 
     /// Chooses after a contested end; gives the option as the debate spells it.
-    pub async fn answer(&self, id: DebateId, option: &str, reason: &str) -> Result<String, CliError> {
+    pub async fn answer(
+        &self,
+        id: DebateId,
+        option: &str,
+        reason: &str,
+    ) -> Result<String, CliError> {
         match self {
             Self::Here(desk) => Ok(desk.answer(id, option, reason, &user()).await?),
             Self::There(remote) => {
-                let answered = remote.act(id, "answer", &json!({"option": option, "reason": reason})).await?;
+                let answered = remote
+                    .act(id, "answer", &json!({"option": option, "reason": reason}))
+                    .await?;
                 Ok(answered["option"].as_str().unwrap_or(option).to_owned())
             }
         }
@@ -175,7 +219,9 @@ impl Debates {
         match self {
             Self::Here(desk) => Ok(desk.mark(id, option, reason, &user()).await?),
             Self::There(remote) => {
-                let marked = remote.act(id, "mark", &json!({"option": option, "reason": reason})).await?;
+                let marked = remote
+                    .act(id, "mark", &json!({"option": option, "reason": reason}))
+                    .await?;
                 Ok(marked["option"].as_str().unwrap_or(option).to_owned())
             }
         }
@@ -186,22 +232,47 @@ impl Debates {
         match self {
             Self::Here(desk) => Ok(desk.redact(id, seq, reason, &user()).await?),
             Self::There(remote) => {
-                let redacted = remote.act(id, "redact", &json!({"seq": seq, "reason": reason})).await?;
-                Ok(redacted["quoting"].as_array().into_iter().flatten().filter_map(serde_json::Value::as_u64).collect())
+                let redacted = remote
+                    .act(id, "redact", &json!({"seq": seq, "reason": reason}))
+                    .await?;
+                Ok(redacted["quoting"]
+                    .as_array()
+                    .into_iter()
+                    .flatten()
+                    .filter_map(serde_json::Value::as_u64)
+                    .collect())
             }
         }
     }
 
     /// Decides a gate for what was looked at, and for nothing else.
-    pub async fn decide(&self, id: DebateId, open: &GateOpened, approved: bool, reason: String) -> Result<(), CliError> {
+    pub async fn decide(
+        &self,
+        id: DebateId,
+        open: &GateOpened,
+        approved: bool,
+        reason: String,
+    ) -> Result<(), CliError> {
         match self {
             Self::Here(desk) => {
-                let decision = GateDecided { gate: open.gate.clone(), approved, by: user(), reason };
+                let decision = GateDecided {
+                    gate: open.gate.clone(),
+                    approved,
+                    by: user(),
+                    reason,
+                };
                 Ok(desk.decide(id, decision, Some(open.content)).await?)
             }
             Self::There(remote) => {
                 let what = if approved { "approve" } else { "reject" };
-                remote.act(id, what, &json!({"gate": open.gate, "reason": reason, "content": open.content})).await.map(drop)
+                remote
+                    .act(
+                        id,
+                        what,
+                        &json!({"gate": open.gate, "reason": reason, "content": open.content}),
+                    )
+                    .await
+                    .map(drop)
             }
         }
     }

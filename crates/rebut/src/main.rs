@@ -44,18 +44,34 @@ mod workspace;
 use std::process::ExitCode;
 
 fn main() -> ExitCode {
-    // Before anything else: in a sandbox this executable is its keeper, and nothing more; so it is beside agent programs.
-    if std::env::args_os().nth(1).is_some_and(|word| word == rebut_sandbox::INNER) {
-        return rebut_sandbox::inner_main(std::env::args_os().skip(2).map(|word| word.to_string_lossy().into_owned()));
+    // Before anything else: in a sandbox this executable is its keeper, and nothing more; so it is
+    // beside agent programs.
+    if std::env::args_os()
+        .nth(1)
+        .is_some_and(|word| word == rebut_sandbox::INNER)
+    {
+        return rebut_sandbox::inner_main(
+            std::env::args_os()
+                .skip(2)
+                .map(|word| word.to_string_lossy().into_owned()),
+        );
     }
-    if std::env::args_os().nth(1).is_some_and(|word| word == rebut_models::cli::KEEPER) {
-        return rebut_models::cli::keeper_main(std::env::args_os().skip(2).map(|word| word.to_string_lossy().into_owned()));
+    if std::env::args_os()
+        .nth(1)
+        .is_some_and(|word| word == rebut_models::cli::KEEPER)
+    {
+        return rebut_models::cli::keeper_main(
+            std::env::args_os()
+                .skip(2)
+                .map(|word| word.to_string_lossy().into_owned()),
+        );
     }
     let cli = cli::parse();
     if !matches!(cli.command, Some(cli::Command::Hook(_))) {
         return ExitCode::from(run(cli));
     }
-    // A panic, a wrong file, no model: nothing of that may look like a wish to stop the agent that called.
+    // A panic, a wrong file, no model: nothing of that may look like a wish to stop the agent that
+    // called.
     let code = std::panic::catch_unwind(|| run(cli));
     ExitCode::from(code.unwrap_or(1))
 }
@@ -64,7 +80,9 @@ fn main() -> ExitCode {
 fn run(cli: cli::Cli) -> u8 {
     let is_hook = matches!(cli.command, Some(cli::Command::Hook(_)));
     let paint = paint::Paint::stderr(cli.global.color);
-    let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build();
+    let runtime = tokio::runtime::Builder::new_multi_thread()
+        .enable_all()
+        .build();
     let result = match runtime {
         Ok(runtime) => {
             let result = runtime.block_on(commands::run(cli));

@@ -26,23 +26,36 @@ use std::{
 pub fn print(text: &str) -> Result<(), CliError> {
     let mut out = std::io::stdout().lock();
     match out.write_all(text.as_bytes()).and_then(|()| out.flush()) {
-        Err(error) if error.kind() != std::io::ErrorKind::BrokenPipe => Err(CliError::failed(format!("cannot write: {error}"))),
+        Err(error) if error.kind() != std::io::ErrorKind::BrokenPipe => {
+            Err(CliError::failed(format!("cannot write: {error}")))
+        }
         _ => Ok(()),
     }
 }
 
 /// Prints JSON so that no control character in it can reach a terminal.
 pub fn print_json(value: &impl serde::Serialize) -> Result<(), CliError> {
-    let json = serde_json::to_string_pretty(value).map_err(|error| CliError::failed(error.to_string()))?;
+    let json =
+        serde_json::to_string_pretty(value).map_err(|error| CliError::failed(error.to_string()))?;
     print(&format!("{}\n", clean::json_for_terminal(&json)))
 }
 
 /// Prints a debate's result as asked, and writes the files asked for.
-pub async fn result(debates: &Debates, view: &View, output: &OutputArgs, app: &App) -> Result<(), CliError> {
+pub async fn result(
+    debates: &Debates,
+    view: &View,
+    output: &OutputArgs,
+    app: &App,
+) -> Result<(), CliError> {
     if output.json {
         print_json(&report::document(view))?;
     } else if !output.stream_json {
-        print(&text::result(view, app.keeps, app.go_on(view).as_deref(), Paint::stdout(app.global.color)))?;
+        print(&text::result(
+            view,
+            app.keeps,
+            app.go_on(view).as_deref(),
+            Paint::stdout(app.global.color),
+        ))?;
     }
     // Last: a file that cannot be written must not take the result away.
     files(debates, view, output).await
@@ -52,10 +65,15 @@ pub async fn result(debates: &Debates, view: &View, output: &OutputArgs, app: &A
 pub async fn files(debates: &Debates, view: &View, output: &OutputArgs) -> Result<(), CliError> {
     let mut failed = None;
     for file in &output.output {
-        match render(debates, view, form_of(file)?).await.and_then(|text| write(file, &text)) {
+        match render(debates, view, form_of(file)?)
+            .await
+            .and_then(|text| write(file, &text))
+        {
             Ok(()) => {}
             // A debate that ended without this must still end as it did.
-            Err(error) if error.is_usage() => eprintln!("{} was not written: {error}", file.display()),
+            Err(error) if error.is_usage() => {
+                eprintln!("{} was not written: {error}", file.display())
+            }
             // The others may be on another disk.
             Err(error) => failed = failed.or(Some(error)),
         }
@@ -64,18 +82,25 @@ pub async fn files(debates: &Debates, view: &View, output: &OutputArgs) -> Resul
     Err(match view.id {
         Some(id) => {
             let again = command(format_args!("export {} FILE", id.short()));
-            error.hint(format!("the debate is kept; when that is mended, write it again: {again}"))
+            error.hint(format!(
+                "the debate is kept; when that is mended, write it again: {again}"
+            ))
         }
         None => error,
     })
 }
 
-/// Whether the files asked for can be written and suit the format, before anybody is asked and paid.
+/// Whether the files asked for can be written and suit the format, before anybody is asked and
+/// paid.
 pub fn check_files(output: &OutputArgs, format: &str) -> Result<(), CliError> {
     for file in &output.output {
         let form = form_of(file)?;
         if !suits(form, format) {
-            return Err(CliError::usage(format!("`{}`: {format} has no such file", file.display())).hint(match form {
+            return Err(CliError::usage(format!(
+                "`{}`: {format} has no such file",
+                file.display()
+            ))
+            .hint(match form {
                 Form::Sarif | Form::Comment => ".sarif and .comment.md are for review",
                 Form::Adr => "decision records are for decide; .md and .html tell what was said",
                 _ => "a review is not drawn; .html shows it",
@@ -83,7 +108,10 @@ pub fn check_files(output: &OutputArgs, format: &str) -> Result<(), CliError> {
         }
         check_no_link(file)?;
         if make_parent(file)? {
-            eprintln!("made the directory {}", file.parent().unwrap_or(Path::new(".")).display());
+            eprintln!(
+                "made the directory {}",
+                file.parent().unwrap_or(Path::new(".")).display()
+            );
         }
         match file.exists() {
             true => {
@@ -113,7 +141,11 @@ pub fn judges_dir(feature: &Path) -> PathBuf {
 
 /// The form a file's ending asks for.
 pub fn form_of(file: &Path) -> Result<Form, CliError> {
-    let name = file.file_name().unwrap_or_default().to_string_lossy().to_lowercase();
+    let name = file
+        .file_name()
+        .unwrap_or_default()
+        .to_string_lossy()
+        .to_lowercase();
     match name.rsplit_once('.').map(|(_, ending)| ending) {
         _ if name.ends_with(".adr.md") => Ok(Form::Adr),
         _ if name.ends_with(".comment.md") => Ok(Form::Comment),
@@ -124,8 +156,12 @@ pub fn form_of(file: &Path) -> Result<Form, CliError> {
         Some("json") => Ok(Form::Json),
         Some("yaml" | "yml") => Ok(Form::Yaml),
         Some("ndjson" | "jsonl") => Ok(Form::Journal),
-        _ => Err(CliError::usage(format!("cannot tell the form from `{}`", file.display()))
-            .hint("use .html, .md, .json, .yaml, .adr.md, .svg or .ndjson; for a review also .sarif or .comment.md")),
+        _ => Err(
+            CliError::usage(format!("cannot tell the form from `{}`", file.display())).hint(
+                "use .html, .md, .json, .yaml, .adr.md, .svg or .ndjson; for a review also \
+                .sarif or .comment.md",
+            ),
+        ),
     }
 }
 
@@ -134,7 +170,8 @@ pub async fn render(debates: &Debates, view: &View, form: Form) -> Result<String
     match form {
         Form::Markdown => Ok(report::markdown(view)),
         Form::Json => {
-            let json = serde_json::to_string_pretty(&report::document(view)).map_err(|error| CliError::failed(error.to_string()))?;
+            let json = serde_json::to_string_pretty(&report::document(view))
+                .map_err(|error| CliError::failed(error.to_string()))?;
             Ok(format!("{json}\n"))
         }
         Form::Yaml => report::yaml(view).map_err(CliError::usage),
@@ -143,20 +180,43 @@ pub async fn render(debates: &Debates, view: &View, form: Form) -> Result<String
         Form::Svg => report::chart(view).map_err(CliError::usage),
         Form::Sarif => report::sarif(view).map_err(CliError::usage),
         Form::Comment => report::comment(view).map_err(CliError::usage),
-        Form::Journal => debates.journal(view.id.ok_or_else(|| CliError::failed("the debate has no events"))?).await,
+        Form::Journal => {
+            debates
+                .journal(
+                    view.id
+                        .ok_or_else(|| CliError::failed("the debate has no events"))?,
+                )
+                .await
+        }
     }
 }
 
 /// Writes each judge's words, one file per judge and round. Returns the files.
 pub fn write_judges(view: &View, dir: &Path) -> Result<Vec<PathBuf>, CliError> {
-    let Some(started) = &view.started else { return Ok(Vec::new()) };
-    let id = started.input.get("question_id").and_then(|id| id.as_str()).unwrap_or_default();
+    let Some(started) = &view.started else {
+        return Ok(Vec::new());
+    };
+    let id = started
+        .input
+        .get("question_id")
+        .and_then(|id| id.as_str())
+        .unwrap_or_default();
     let mut written = Vec::new();
     for round in &view.rounds {
         for agent in &round.agents {
-            let Some(text) = report::judge_file(view, agent, round.round) else { continue };
-            let suffix = if round.round == 1 { String::new() } else { format!("-r{}", round.round) };
-            let file = judges_dir(dir).join(format!("debate-{}-{}{suffix}.md", file_safe(id), file_safe(agent)));
+            let Some(text) = report::judge_file(view, agent, round.round) else {
+                continue;
+            };
+            let suffix = if round.round == 1 {
+                String::new()
+            } else {
+                format!("-r{}", round.round)
+            };
+            let file = judges_dir(dir).join(format!(
+                "debate-{}-{}{suffix}.md",
+                file_safe(id),
+                file_safe(agent)
+            ));
             write(&file, &text)?;
             written.push(file);
         }
@@ -166,19 +226,38 @@ pub fn write_judges(view: &View, dir: &Path) -> Result<Vec<PathBuf>, CliError> {
 
 /// A name that is one harmless part of a path.
 pub fn file_safe(name: &str) -> String {
-    let safe: String = name.chars().map(|c| if c.is_ascii_alphanumeric() || c == '-' || c == '_' { c } else { '-' }).take(64).collect();
+    let safe: String = name
+        .chars()
+        .map(|c| {
+            if c.is_ascii_alphanumeric() || c == '-' || c == '_' {
+                c
+            } else {
+                '-'
+            }
+        })
+        .take(64)
+        .collect();
     let safe = safe.trim_matches('-').to_owned();
-    if safe.is_empty() { "question".to_owned() } else { safe }
+    if safe.is_empty() {
+        "question".to_owned()
+    } else {
+        safe
+    }
 }
 
-/// Writes a text to a file, and makes its directory if need be. Whatever goes wrong, what was there before stays whole; where nothing can be
-/// made beside it (a pipe, a directory that only lets this file be written) it is written in its place.
+/// Writes a text to a file, and makes its directory if need be. Whatever goes wrong, what was there
+/// before stays whole; where nothing can be made beside it (a pipe, a directory that only lets this
+/// file be written) it is written in its place.
 pub fn write(file: &Path, text: &str) -> Result<(), CliError> {
     check_no_link(file)?;
     make_parent(file)?;
     let failed = |error: std::io::Error| CliError::file("write", file, &error);
     // Outside of any project a link is the user's own, and leads to the file they mean.
-    let place = file.canonicalize().ok().filter(|_| file.is_symlink()).unwrap_or_else(|| file.to_owned());
+    let place = file
+        .canonicalize()
+        .ok()
+        .filter(|_| file.is_symlink())
+        .unwrap_or_else(|| file.to_owned());
     let in_place = match place.metadata() {
         Ok(known) if known.is_file() => check_dir(parent(&place)).is_err(),
         Ok(known) => !known.is_dir(),
@@ -192,15 +271,21 @@ pub fn write(file: &Path, text: &str) -> Result<(), CliError> {
 
 /// Refuses to write through a link of a project: it may lead anywhere.
 fn check_no_link(file: &Path) -> Result<(), CliError> {
-    Typed::new(file).and_then(|typed| typed.check_file()).map_err(|error| CliError::file("write", file, &error))
+    Typed::new(file)
+        .and_then(|typed| typed.check_file())
+        .map_err(|error| CliError::file("write", file, &error))
 }
 
 /// Makes a file's directory if it is not there. Says whether it was not.
 fn make_parent(file: &Path) -> Result<bool, CliError> {
-    match file.parent().filter(|dir| !dir.as_os_str().is_empty() && !dir.is_dir()) {
+    match file
+        .parent()
+        .filter(|dir| !dir.as_os_str().is_empty() && !dir.is_dir())
+    {
         Some(dir) => {
             let made = Typed::new(dir).and_then(|dir| dir.folder());
-            made.map(|_| true).map_err(|error| CliError::file("create", dir, &error))
+            made.map(|_| true)
+                .map_err(|error| CliError::file("create", dir, &error))
         }
         None => Ok(false),
     }

@@ -13,12 +13,16 @@ pub struct Paint {
 impl Paint {
     /// For standard output.
     pub fn stdout(color: Color) -> Self {
-        Self { on: wanted(color, std::io::stdout().is_terminal()) }
+        Self {
+            on: wanted(color, std::io::stdout().is_terminal()),
+        }
     }
 
     /// For standard error.
     pub fn stderr(color: Color) -> Self {
-        Self { on: wanted(color, std::io::stderr().is_terminal()) }
+        Self {
+            on: wanted(color, std::io::stderr().is_terminal()),
+        }
     }
 
     /// What matters most.
@@ -47,7 +51,11 @@ impl Paint {
     }
 
     fn with(self, style: Style, text: &str) -> String {
-        if self.on { format!("{style}{text}{style:#}") } else { text.to_owned() }
+        if self.on {
+            format!("{style}{text}{style:#}")
+        } else {
+            text.to_owned()
+        }
     }
 }
 

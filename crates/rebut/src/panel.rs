@@ -1,4 +1,5 @@
-//! Who takes part: a panel from the configuration, models from the command line, or whatever this machine has.
+//! Who takes part: a panel from the configuration, models from the command line, or whatever this
+//! machine has.
 
 use crate::{
     auto::{self, Found},
@@ -25,57 +26,122 @@ pub struct Panel {
     pub chosen: String,
 }
 
-/// Whether the machine has to be searched for models: somebody has neither a panel's model nor one of the command line.
-/// `usual` are the roles when nobody says otherwise.
+/// Whether the machine has to be searched for models: somebody has neither a panel's model nor one
+/// of the command line. `usual` are the roles when nobody says otherwise.
 pub fn wants_auto(args: &PanelArgs, config: &Config, usual: &[&str]) -> Result<bool, CliError> {
     let (everybody, single) = split_models(&args.models)?;
-    Ok(wanted(args, config).is_none() && everybody.is_empty() && roles_of(args, usual).iter().any(|role| !is_named(role, &single)))
+    Ok(wanted(args, config).is_none()
+        && everybody.is_empty()
+        && roles_of(args, usual)
+            .iter()
+            .any(|role| !is_named(role, &single)))
 }
 
 /// The panel asked for by name. Judges named on the command line outrank the configured panel.
 fn wanted<'a>(args: &'a PanelArgs, config: &'a Config) -> Option<&'a str> {
-    let configured = config.defaults.panel.as_deref().filter(|_| args.judges.is_empty());
-    args.panel.as_deref().or(configured).filter(|name| *name != "auto")
+    let configured = config
+        .defaults
+        .panel
+        .as_deref()
+        .filter(|_| args.judges.is_empty());
+    args.panel
+        .as_deref()
+        .or(configured)
+        .filter(|name| *name != "auto")
 }
 
-/// Puts a panel together. `available` are models found on this machine, in order of preference; `usual` the roles when nobody says otherwise.
-pub fn choose(args: &PanelArgs, config: &Config, project: &Path, available: Found, usual: &[&str]) -> Result<Panel, CliError> {
+/// Puts a panel together. `available` are models found on this machine, in order of preference;
+/// `usual` the roles when nobody says otherwise.
+pub fn choose(
+    args: &PanelArgs,
+    config: &Config,
+    project: &Path,
+    available: Found,
+    usual: &[&str],
+) -> Result<Panel, CliError> {
     let wanted = wanted(args, config);
     let (everybody, single) = split_models(&args.models)?;
     if let (Some(name), false) = (&args.panel, args.judges.is_empty()) {
-        return Err(CliError::usage(format!("--judges and --panel {name} both say who takes part; give one of them")));
+        return Err(CliError::usage(format!(
+            "--judges and --panel {name} both say who takes part; give one of them"
+        )));
     }
     let (members, mut chosen) = match wanted {
-        Some(name) if everybody.is_empty() => (named(config, name)?, format!("panel {}", on_one_line(name))),
+        Some(name) if everybody.is_empty() => {
+            (named(config, name)?, format!("panel {}", on_one_line(name)))
+        }
         Some(name) => {
-            let seats = named(config, name)?.into_iter().zip(everybody.iter().cycle());
-            let members = seats.map(|(member, model)| Member { model: model.clone(), ..member }).collect();
-            (members, format!("panel {} played by {}", on_one_line(name), everybody.join(", ")))
+            let seats = named(config, name)?
+                .into_iter()
+                .zip(everybody.iter().cycle());
+            let members = seats
+                .map(|(member, model)| Member {
+                    model: model.clone(),
+                    ..member
+                })
+                .collect();
+            (
+                members,
+                format!(
+                    "panel {} played by {}",
+                    on_one_line(name),
+                    everybody.join(", ")
+                ),
+            )
         }
         None if !everybody.is_empty() => {
             let roles = roles_of(args, usual);
-            (seat(&roles, &everybody), format!("{} played by {}", roles.join(", "), everybody.join(", ")))
+            (
+                seat(&roles, &everybody),
+                format!("{} played by {}", roles.join(", "), everybody.join(", ")),
+            )
         }
         None => found(&roles_of(args, usual), available, &single),
     };
-    let mut agents = members.iter().map(|member| agent(member, project)).collect::<Result<Vec<_>, _>>()?;
+    let mut agents = members
+        .iter()
+        .map(|member| agent(member, project))
+        .collect::<Result<Vec<_>, _>>()?;
     for (judge, model) in &single {
-        let known = agents.iter().map(|agent| agent.name.to_string()).collect::<Vec<_>>().join(", ");
+        let known = agents
+            .iter()
+            .map(|agent| agent.name.to_string())
+            .collect::<Vec<_>>()
+            .join(", ");
         let agent = agents.iter_mut().find(|agent| *agent.name == **judge);
-        agent.ok_or_else(|| CliError::usage(format!("there is no judge `{judge}`; the panel has {known}")))?.model = model.as_str().into();
+        agent
+            .ok_or_else(|| {
+                CliError::usage(format!(
+                    "there is no judge `{judge}`; the panel has {known}"
+                ))
+            })?
+            .model = model.as_str().into();
     }
     if !single.is_empty() {
-        let others = if wanted.is_none() && everybody.is_empty() && !chosen.is_empty() { format!("; {chosen}") } else { String::new() };
-        chosen = agents.iter().map(|agent| format!("{} {}", agent.name, agent.model)).collect::<Vec<_>>().join(" · ") + &others;
+        let others = if wanted.is_none() && everybody.is_empty() && !chosen.is_empty() {
+            format!("; {chosen}")
+        } else {
+            String::new()
+        };
+        chosen = agents
+            .iter()
+            .map(|agent| format!("{} {}", agent.name, agent.model))
+            .collect::<Vec<_>>()
+            .join(" · ")
+            + &others;
     }
     // It tells of models and judges by the names that a project's file gives them.
-    Ok(Panel { agents, chosen: on_one_line(&chosen) })
+    Ok(Panel {
+        agents,
+        chosen: on_one_line(&chosen),
+    })
 }
 
 /// A judge's name and its model.
 pub type Named = (String, String);
 
-/// `risk=script:a.md` names a judge; `script:a.md` is for everybody, or one after the other when repeated.
+/// `risk=script:a.md` names a judge; `script:a.md` is for everybody, or one after the other when
+/// repeated.
 pub fn split_models(models: &[String]) -> Result<(Vec<String>, Vec<Named>), CliError> {
     let (mut everybody, mut single) = (Vec::new(), Vec::new());
     for text in models {
@@ -83,7 +149,11 @@ pub fn split_models(models: &[String]) -> Result<(Vec<String>, Vec<Named>), CliE
             Some((judge, model)) if !judge.contains(':') && !model.is_empty() => {
                 single.push((judge.trim().to_owned(), model.trim().to_owned()))
             }
-            _ if text.trim().is_empty() => return Err(CliError::usage("`-m` needs a model, e.g. `-m openai:gpt-5`")),
+            _ if text.trim().is_empty() => {
+                return Err(CliError::usage(
+                    "`-m` needs a model, e.g. `-m openai:gpt-5`",
+                ));
+            }
             _ => everybody.push(text.trim().to_owned()),
         }
     }
@@ -91,7 +161,11 @@ pub fn split_models(models: &[String]) -> Result<(Vec<String>, Vec<Named>), CliE
 }
 
 fn roles_of(args: &PanelArgs, usual: &[&str]) -> Vec<String> {
-    if args.judges.is_empty() { usual.iter().copied().map(str::to_owned).collect() } else { args.judges.clone() }
+    if args.judges.is_empty() {
+        usual.iter().copied().map(str::to_owned).collect()
+    } else {
+        args.judges.clone()
+    }
 }
 
 fn named(config: &Config, name: &str) -> Result<Vec<Member>, CliError> {
@@ -102,32 +176,65 @@ fn named(config: &Config, name: &str) -> Result<Vec<Member>, CliError> {
             Ok(panel.members.clone())
         };
     }
-    let known: Vec<&str> = config.panels.keys().map(String::as_str).chain(["auto"]).collect();
-    Err(CliError::usage(format!("there is no panel `{name}`"))
-        .hint(format!("known panels: {}; add [panels.{name}] to rebut.toml", known.join(", "))))
+    let known: Vec<&str> = config
+        .panels
+        .keys()
+        .map(String::as_str)
+        .chain(["auto"])
+        .collect();
+    Err(
+        CliError::usage(format!("there is no panel `{name}`")).hint(format!(
+            "known panels: {}; add [panels.{name}] to rebut.toml",
+            known.join(", ")
+        )),
+    )
 }
 
 /// One member per role; models go round.
 fn seat(roles: &[String], models: &[String]) -> Vec<Member> {
     let seats = roles.iter().zip(models.iter().cycle());
-    seats.map(|(role, model)| Member { role: role.clone(), model: model.clone(), ..Member::default() }).collect()
+    seats
+        .map(|(role, model)| Member {
+            role: role.clone(),
+            model: model.clone(),
+            ..Member::default()
+        })
+        .collect()
 }
 
-/// Named judges keep their model; the others get what was found, families the named ones lack first.
+/// Named judges keep their model; the others get what was found, families the named ones lack
+/// first.
 fn found(roles: &[String], available: Found, single: &[Named]) -> (Vec<Member>, String) {
-    let unnamed: Vec<String> = roles.iter().filter(|role| !is_named(role, single)).cloned().collect();
+    let unnamed: Vec<String> = roles
+        .iter()
+        .filter(|role| !is_named(role, single))
+        .cloned()
+        .collect();
     if unnamed.is_empty() || available.candidates.is_empty() {
-        let why = if unnamed.is_empty() { String::new() } else { available.nobody() };
+        let why = if unnamed.is_empty() {
+            String::new()
+        } else {
+            available.nobody()
+        };
         return (seat(roles, &["rehearsal".to_owned()]), why);
     }
     let taken: Vec<&str> = single.iter().map(|(_, model)| model.as_str()).collect();
     let picked = auto::pick(available.candidates, unnamed.len(), &taken);
-    let models: Vec<String> = picked.iter().map(|candidate| candidate.model.clone()).collect();
+    let models: Vec<String> = picked
+        .iter()
+        .map(|candidate| candidate.model.clone())
+        .collect();
     let mut found = seat(&unnamed, &models).into_iter();
-    let members = roles.iter().map(|role| match single.iter().find(|(judge, _)| judge == role) {
-        Some((_, model)) => Some(Member { role: role.clone(), model: model.clone(), ..Member::default() }),
-        None => found.next(),
-    });
+    let members = roles.iter().map(
+        |role| match single.iter().find(|(judge, _)| judge == role) {
+            Some((_, model)) => Some(Member {
+                role: role.clone(),
+                model: model.clone(),
+                ..Member::default()
+            }),
+            None => found.next(),
+        },
+    );
     (members.flatten().collect(), auto::words(&picked))
 }
 
@@ -141,7 +248,10 @@ fn agent(member: &Member, project: &Path) -> Result<Agent, CliError> {
     let name = member.name.as_deref().map_or(played.name, Into::into);
     // Names stand everywhere a debate is shown, so they must not be able to steer a terminal.
     if name.chars().any(|c| is_hostile(c) || c.is_whitespace()) {
-        return Err(CliError::usage(format!("`{}` cannot be a judge's name", on_one_line(&name))).hint("use letters, digits and dashes"));
+        return Err(
+            CliError::usage(format!("`{}` cannot be a judge's name", on_one_line(&name)))
+                .hint("use letters, digits and dashes"),
+        );
     }
     Ok(Agent {
         name,

@@ -1,5 +1,6 @@
-//! Where proposals for roles are written: `reviewers/prompts/ROLE.txt` of the project, and nowhere else. Nothing that leads elsewhere is
-//! followed, so that a role's own file cannot be reached, whatever stands in the way and whatever a model says.
+//! Where proposals for roles are written: `reviewers/prompts/ROLE.txt` of the project, and nowhere
+//! else. Nothing that leads elsewhere is followed, so that a role's own file cannot be reached,
+//! whatever stands in the way and whatever a model says.
 
 use crate::error::CliError;
 use std::{
@@ -26,21 +27,31 @@ pub struct Place {
 
 /// Refuses a name that could be more than the name of a file.
 pub fn check_name(role: &str) -> Result<(), CliError> {
-    let is_plain =
-        role.chars().all(|c| c.is_ascii_alphanumeric() || c == '-' || c == '_') && role.starts_with(|c: char| c.is_ascii_alphanumeric());
+    let is_plain = role
+        .chars()
+        .all(|c| c.is_ascii_alphanumeric() || c == '-' || c == '_')
+        && role.starts_with(|c: char| c.is_ascii_alphanumeric());
     if is_plain && role.len() <= MOST_CHARACTERS {
         return Ok(());
     }
-    Err(CliError::usage(format!("`{role}` cannot be a role's name here"))
-        .hint("letters, digits, dashes and underscores, without a path; `rebut roles` lists all roles"))
+    Err(
+        CliError::usage(format!("`{role}` cannot be a role's name here")).hint(
+            "letters, digits, dashes and underscores, without a path; `rebut roles` lists all \
+            roles",
+        ),
+    )
 }
 
 impl Place {
     /// The place for a role's proposal, if nothing stands in the way. Nothing is made yet.
     pub fn find(project: &Path, role: &str) -> Result<Self, CliError> {
         check_name(role)?;
-        let project = fs::canonicalize(project).map_err(|error| CliError::file("enter", project, &error))?;
-        let place = Self { project, name: format!("{role}.txt") };
+        let project =
+            fs::canonicalize(project).map_err(|error| CliError::file("enter", project, &error))?;
+        let place = Self {
+            project,
+            name: format!("{role}.txt"),
+        };
         place.check()?;
         Ok(place)
     }
@@ -50,33 +61,41 @@ impl Place {
         format!("{}/{}", PROPOSALS.join("/"), self.name)
     }
 
-    /// Writes the proposal: into a new file, which then takes the old one's place. What stood there is never written through.
+    /// Writes the proposal: into a new file, which then takes the old one's place. What stood there
+    /// is never written through.
     pub fn write(&self, text: &str) -> Result<(), CliError> {
         let mut dir = self.project.clone();
         for part in PROPOSALS {
             dir.push(part);
             match fs::create_dir(&dir) {
-                Err(error) if error.kind() != std::io::ErrorKind::AlreadyExists => return Err(CliError::file("create", &dir, &error)),
+                Err(error) if error.kind() != std::io::ErrorKind::AlreadyExists => {
+                    return Err(CliError::file("create", &dir, &error));
+                }
                 _ => {}
             }
         }
         // Again: somebody may have changed something while the model thought.
         self.check()?;
         let fresh = dir.join(format!(".{}.{}", self.name, std::process::id()));
-        let opened = fs::OpenOptions::new().write(true).create_new(true).open(&fresh); // tidy: a new file goes through no link
+        let opened = fs::OpenOptions::new()
+            .write(true)
+            .create_new(true)
+            .open(&fresh); // tidy: a new file goes through no link
         let written = opened.and_then(|mut file| {
             file.write_all(text.as_bytes())?;
             file.sync_all()
         });
         let placed = written.and_then(|()| fs::rename(&fresh, dir.join(&self.name)));
         placed.map_err(|error| {
-            // What could not be finished is taken away, if it is there at all; the error told is the first one.
+            // What could not be finished is taken away, if it is there at all; the error told is
+            // the first one.
             let _ = fs::remove_file(&fresh);
             CliError::file("write", &dir.join(&self.name), &error)
         })
     }
 
-    /// Refuses links and everything that is not what it should be, a directory that is one of roles, and a file that is a role's.
+    /// Refuses links and everything that is not what it should be, a directory that is one of
+    /// roles, and a file that is a role's.
     fn check(&self) -> Result<(), CliError> {
         self.check_roles()?;
         let mut path = self.project.clone();
@@ -90,37 +109,55 @@ impl Place {
             }
         }
         for roles in ROLES {
-            let roles = roles.iter().fold(self.project.clone(), |path, part| path.join(part));
+            let roles = roles
+                .iter()
+                .fold(self.project.clone(), |path, part| path.join(part));
             // Where roles are kept may itself be a link that leads here.
-            if fs::canonicalize(&roles).is_ok_and(|roles| roles.starts_with(&path) || path.starts_with(&roles)) {
+            if fs::canonicalize(&roles)
+                .is_ok_and(|roles| roles.starts_with(&path) || path.starts_with(&roles))
+            {
                 return Err(refused(&path, "where roles are kept"));
             }
         }
         path.push(&self.name);
         match kind(&path)? {
             Kind::Nothing | Kind::File(1) => Ok(()),
-            Kind::File(_) => Err(refused(&path, "a file that also stands elsewhere (a hard link)")),
+            Kind::File(_) => Err(refused(
+                &path,
+                "a file that also stands elsewhere (a hard link)",
+            )),
             Kind::Link => Err(refused(&path, "a link")),
             Kind::Directory => Err(refused(&path, "a directory")),
         }
     }
 
-    /// Refuses a place that a role's file leads to, of whatever name, or could once something stands there.
+    /// Refuses a place that a role's file leads to, of whatever name, or could once something
+    /// stands there.
     fn check_roles(&self) -> Result<(), CliError> {
-        let place = PROPOSALS.iter().fold(self.project.clone(), |path, part| path.join(part)).join(&self.name);
+        let place = PROPOSALS
+            .iter()
+            .fold(self.project.clone(), |path, part| path.join(part))
+            .join(&self.name);
         let real = fs::canonicalize(&place).ok();
         for roles in ROLES {
-            let roles = roles.iter().fold(self.project.clone(), |path, part| path.join(part));
+            let roles = roles
+                .iter()
+                .fold(self.project.clone(), |path, part| path.join(part));
             let entries = match fs::read_dir(&roles) {
                 Err(error) if error.kind() == std::io::ErrorKind::NotFound => continue,
                 entries => entries.map_err(|error| CliError::file("look into", &roles, &error))?,
             };
             for entry in entries {
-                let role = entry.map_err(|error| CliError::file("look into", &roles, &error))?.path();
+                let role = entry
+                    .map_err(|error| CliError::file("look into", &roles, &error))?
+                    .path();
                 // One that leads nowhere could lead here as soon as there is a file.
                 let is_here = fs::canonicalize(&role).map_or(true, |role| Some(role) == real);
                 if is_here {
-                    return Err(refused(&place, &format!("where {} may lead", role.display())));
+                    return Err(refused(
+                        &place,
+                        &format!("where {} may lead", role.display()),
+                    ));
                 }
             }
         }
@@ -156,6 +193,11 @@ fn kind(path: &Path) -> Result<Kind, CliError> {
 }
 
 fn refused(path: &Path, what: &str) -> CliError {
-    CliError::failed(format!("{} is {what}; the proposal is not written there", path.display()))
-        .hint("move it away: proposals are plain files in a plain directory, and never a role's own file")
+    CliError::failed(format!(
+        "{} is {what}; the proposal is not written there",
+        path.display()
+    ))
+    .hint(
+        "move it away: proposals are plain files in a plain directory, and never a role's own file",
+    )
 }

@@ -1,4 +1,5 @@
-//! Reading the files that a user names: so much of them at most, and text; `-` is standard input where that is offered.
+//! Reading the files that a user names: so much of them at most, and text; `-` is standard input
+//! where that is offered.
 
 use crate::{beneath::Typed, error::CliError};
 use flate2::read::MultiGzDecoder;
@@ -10,7 +11,8 @@ pub fn text(path: &Path) -> Result<String, CliError> {
     String::from_utf8(bytes).map_err(|_| not_text(&path.display().to_string()))
 }
 
-/// The text of a file at a place of the user's own, such as their configuration: a link there is theirs.
+/// The text of a file at a place of the user's own, such as their configuration: a link there is
+/// theirs.
 pub fn own_text(path: &Path) -> Result<String, CliError> {
     let failed = |error: std::io::Error| CliError::file("read", path, &error);
     let file = File::open(path).map_err(failed)?; // tidy: a place of the user's own
@@ -28,13 +30,23 @@ pub fn text_if_there(path: &Path) -> Result<Option<String>, CliError> {
 
 /// The same; `-` is standard input.
 pub fn text_or_stdin(path: &Path) -> Result<String, CliError> {
-    if path.as_os_str() == "-" { stdin() } else { text(path) }
+    if path.as_os_str() == "-" {
+        stdin()
+    } else {
+        text(path)
+    }
 }
 
 /// All of standard input, within the same bound.
 pub fn stdin() -> Result<String, CliError> {
-    let failed = |error: std::io::Error| CliError::failed(format!("cannot read standard input: {error}"));
-    let bytes = bounded(std::io::stdin().lock(), "standard input", MOST_BYTES, failed)?;
+    let failed =
+        |error: std::io::Error| CliError::failed(format!("cannot read standard input: {error}"));
+    let bytes = bounded(
+        std::io::stdin().lock(),
+        "standard input",
+        MOST_BYTES,
+        failed,
+    )?;
     String::from_utf8(bytes).map_err(|_| not_text("standard input"))
 }
 
@@ -44,19 +56,33 @@ const MOST_BYTES: u64 = 16 << 20;
 /// The same for journals and recorded answers, which grow with what was said.
 pub const MOST_BYTES_OF_RECORDS: u64 = 1 << 30;
 
-/// The bytes of a file that a user named. It may be a pipe, as a shell's `<(…)` is; one that never ends is left at the bound.
+/// The bytes of a file that a user named. It may be a pipe, as a shell's `<(…)` is; one that never
+/// ends is left at the bound.
 pub fn bytes(path: &Path) -> Result<Vec<u8>, CliError> {
-    bounded(open(path)?, &path.display().to_string(), MOST_BYTES, |error| CliError::file("read", path, &error))
+    bounded(
+        open(path)?,
+        &path.display().to_string(),
+        MOST_BYTES,
+        |error| CliError::file("read", path, &error),
+    )
 }
 
-/// The text of a file of records that a user named, such as a journal, of so many bytes at most; one whose
-/// name ends in `.gz` is unpacked, and may be far larger inside.
+/// The text of a file of records that a user named, such as a journal, of so many bytes at most;
+/// one whose name ends in `.gz` is unpacked, and may be far larger inside.
 pub fn records(path: &Path, most: u64) -> Result<String, CliError> {
     let file = open(path)?;
-    let packed = path.extension().is_some_and(|end| end.eq_ignore_ascii_case("gz"));
-    let source: Box<dyn Read> = if packed { Box::new(MultiGzDecoder::new(file)) } else { Box::new(file) };
+    let packed = path
+        .extension()
+        .is_some_and(|end| end.eq_ignore_ascii_case("gz"));
+    let source: Box<dyn Read> = if packed {
+        Box::new(MultiGzDecoder::new(file))
+    } else {
+        Box::new(file)
+    };
     let name = path.display().to_string();
-    let bytes = bounded(source, &name, most, |error| CliError::file("read", path, &error))?;
+    let bytes = bounded(source, &name, most, |error| {
+        CliError::file("read", path, &error)
+    })?;
     String::from_utf8(bytes).map_err(|_| not_text(&name))
 }
 
@@ -66,27 +92,48 @@ pub fn script(dir: &Path, name: &str) -> std::io::Result<Vec<u8>> {
     let mut bytes = Vec::new();
     match file.take(MOST_BYTES + 1).read_to_end(&mut bytes)? as u64 {
         0..=MOST_BYTES => Ok(bytes),
-        _ => Err(std::io::Error::other(format!("it holds more than {} MiB", MOST_BYTES >> 20))),
+        _ => Err(std::io::Error::other(format!(
+            "it holds more than {} MiB",
+            MOST_BYTES >> 20
+        ))),
     }
 }
 
 /// Opens a file that a user named, to read.
 fn open(path: &Path) -> Result<File, CliError> {
     let failed = |error: std::io::Error| CliError::file("read", path, &error);
-    let is_folder = || CliError::usage(format!("cannot read {}: it is a folder", path.display())).hint("name a file");
+    let is_folder = || {
+        CliError::usage(format!("cannot read {}: it is a folder", path.display()))
+            .hint("name a file")
+    };
     let file = match Typed::new(path).and_then(|path| path.open()) {
         Err(error) if error.kind() == std::io::ErrorKind::IsADirectory => return Err(is_folder()),
         file => file.map_err(failed)?,
     };
-    if file.metadata().map_err(failed)?.is_dir() { Err(is_folder()) } else { Ok(file) }
+    if file.metadata().map_err(failed)?.is_dir() {
+        Err(is_folder())
+    } else {
+        Ok(file)
+    }
 }
 
-fn bounded(source: impl Read, name: &str, most: u64, failed: impl Fn(std::io::Error) -> CliError) -> Result<Vec<u8>, CliError> {
+fn bounded(
+    source: impl Read,
+    name: &str,
+    most: u64,
+    failed: impl Fn(std::io::Error) -> CliError,
+) -> Result<Vec<u8>, CliError> {
     let mut bytes = Vec::new();
     // One byte more than allowed shows that there is more.
-    source.take(most + 1).read_to_end(&mut bytes).map_err(failed)?;
+    source
+        .take(most + 1)
+        .read_to_end(&mut bytes)
+        .map_err(failed)?;
     if bytes.len() as u64 > most {
-        return Err(CliError::usage(format!("{name} holds more than {} MiB", most >> 20)).hint("give a smaller file"));
+        return Err(
+            CliError::usage(format!("{name} holds more than {} MiB", most >> 20))
+                .hint("give a smaller file"),
+        );
     }
     Ok(bytes)
 }

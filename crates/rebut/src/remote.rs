@@ -1,4 +1,5 @@
-//! Debates at a server: what is asked of it, over HTTP. What it answers is read into the same types that a desk of this machine gives.
+//! Debates at a server: what is asked of it, over HTTP. What it answers is read into the same types
+//! that a desk of this machine gives.
 
 mod following;
 
@@ -90,47 +91,89 @@ struct Page {
 impl Remote {
     /// The server that was named, if one was.
     pub fn named(app: &App) -> Result<Option<Self>, CliError> {
-        let Some(url) = &app.global.server else { return Ok(None) };
-        let bad = |why: &str| CliError::usage(format!("`--server {}`: {why}", on_one_line(url))).hint("write it as http://127.0.0.1:7878");
-        let base = Url::parse(url.trim_end_matches('/')).map_err(|error| bad(&error.to_string()))?;
-        let host = base.host_str().ok_or_else(|| bad("there is no host in it"))?.to_owned();
+        let Some(url) = &app.global.server else {
+            return Ok(None);
+        };
+        let bad = |why: &str| {
+            CliError::usage(format!("`--server {}`: {why}", on_one_line(url)))
+                .hint("write it as http://127.0.0.1:7878")
+        };
+        let base =
+            Url::parse(url.trim_end_matches('/')).map_err(|error| bad(&error.to_string()))?;
+        let host = base
+            .host_str()
+            .ok_or_else(|| bad("there is no host in it"))?
+            .to_owned();
         if !base.username().is_empty() || base.password().is_some() {
-            return Err(
-                bad("a key does not belong into an address").hint("put the token into REBUT_TOKEN, or name its file with --token-file")
-            );
+            return Err(bad("a key does not belong into an address")
+                .hint("put the token into REBUT_TOKEN, or name its file with --token-file"));
         }
-        let is_here = host == "localhost" || host.trim_matches(['[', ']']).parse::<std::net::IpAddr>().is_ok_and(|ip| ip.is_loopback());
+        let is_here = host == "localhost"
+            || host
+                .trim_matches(['[', ']'])
+                .parse::<std::net::IpAddr>()
+                .is_ok_and(|ip| ip.is_loopback());
         match base.scheme() {
             "https" => {}
             "http" if is_here => {}
-            "http" => return Err(bad("over http anybody on the way could read the token").hint("use https; http is for this machine only")),
+            "http" => {
+                return Err(bad("over http anybody on the way could read the token")
+                    .hint("use https; http is for this machine only"));
+            }
             _ => return Err(bad("only http and https are spoken")),
         }
-        let client = rebut_models::http::client(CONNECT).map_err(|fault| CliError::failed(fault.message))?;
-        Ok(Some(Self { client, base, token: token(app, is_here)? }))
+        let client =
+            rebut_models::http::client(CONNECT).map_err(|fault| CliError::failed(fault.message))?;
+        Ok(Some(Self {
+            client,
+            base,
+            token: token(app, is_here)?,
+        }))
     }
 
     /// Sends a request without a body.
     pub async fn get<T: DeserializeOwned>(&self, path: &str) -> Result<T, CliError> {
-        self.read(self.request(Method::GET, path).timeout(PATIENCE)).await
+        self.read(self.request(Method::GET, path).timeout(PATIENCE))
+            .await
     }
 
     /// Sends a request with a body.
-    pub async fn post<T: DeserializeOwned>(&self, path: &str, body: &impl serde::Serialize) -> Result<T, CliError> {
-        self.read(self.request(Method::POST, path).timeout(PATIENCE).json(body)).await
+    pub async fn post<T: DeserializeOwned>(
+        &self,
+        path: &str,
+        body: &impl serde::Serialize,
+    ) -> Result<T, CliError> {
+        self.read(
+            self.request(Method::POST, path)
+                .timeout(PATIENCE)
+                .json(body),
+        )
+        .await
     }
 
     /// Removes something.
     pub async fn delete(&self, path: &str) -> Result<(), CliError> {
-        self.send(self.request(Method::DELETE, path).timeout(PATIENCE)).await.map(drop)
+        self.send(self.request(Method::DELETE, path).timeout(PATIENCE))
+            .await
+            .map(drop)
     }
 
-    /// Sessions of the key's owner, newest first. Whose they are and where to begin are not among what can be asked for.
+    /// Sessions of the key's owner, newest first. Whose they are and where to begin are not among
+    /// what can be asked for.
     pub async fn sessions(&self, filter: &Filter) -> Result<Vec<Session>, CliError> {
-        let most = if filter.limit == 0 { usize::MAX } else { filter.limit };
+        let most = if filter.limit == 0 {
+            usize::MAX
+        } else {
+            filter.limit
+        };
         let (mut sessions, mut cursor): (Vec<Session>, Option<String>) = (Vec::new(), None);
         loop {
-            let page: Cards = self.get(&format!("/v1/debates?{}", query(filter, most - sessions.len(), cursor.as_deref()))).await?;
+            let page: Cards = self
+                .get(&format!(
+                    "/v1/debates?{}",
+                    query(filter, most - sessions.len(), cursor.as_deref())
+                ))
+                .await?;
             sessions.extend(page.debates.into_iter().map(session));
             cursor = page.next;
             if cursor.is_none() || sessions.len() >= most {
@@ -149,7 +192,9 @@ impl Remote {
     pub async fn records(&self, id: DebateId) -> Result<Vec<Record>, CliError> {
         let (mut records, mut after) = (Vec::new(), 0);
         loop {
-            let page: Page = self.get(&format!("/v1/debates/{id}/events?after={after}")).await?;
+            let page: Page = self
+                .get(&format!("/v1/debates/{id}/events?after={after}"))
+                .await?;
             records.extend(page.events.into_iter().map(Envelope::into_record));
             after = page.after;
             if !page.has_more {
@@ -160,10 +205,18 @@ impl Remote {
 
     /// A debate as a file of that form.
     pub async fn export(&self, id: DebateId, form: Form) -> Result<String, CliError> {
-        let name = clap::ValueEnum::to_possible_value(&form).map(|value| value.get_name().to_owned()).unwrap_or_default();
-        let request = self.request(Method::GET, &format!("/v1/debates/{id}/export?format={name}")).timeout(PATIENCE);
+        let name = clap::ValueEnum::to_possible_value(&form)
+            .map(|value| value.get_name().to_owned())
+            .unwrap_or_default();
+        let request = self
+            .request(
+                Method::GET,
+                &format!("/v1/debates/{id}/export?format={name}"),
+            )
+            .timeout(PATIENCE);
         let bytes = body(self.send(request).await?).await?;
-        String::from_utf8(bytes).map_err(|_| CliError::failed("the server sent something that is no text"))
+        String::from_utf8(bytes)
+            .map_err(|_| CliError::failed("the server sent something that is no text"))
     }
 
     /// What is recorded after an event, as it comes.
@@ -173,9 +226,16 @@ impl Remote {
 
     /// Does something to a debate.
     pub async fn act(&self, id: DebateId, what: &str, body: &Value) -> Result<Value, CliError> {
-        let request = self.request(Method::POST, &format!("/v1/debates/{id}/{what}")).timeout(PATIENCE).json(body);
+        let request = self
+            .request(Method::POST, &format!("/v1/debates/{id}/{what}"))
+            .timeout(PATIENCE)
+            .json(body);
         let bytes = self::body(self.send(request).await?).await?;
-        Ok(if bytes.is_empty() { json!({}) } else { serde_json::from_slice(&bytes).map_err(unreadable)? })
+        Ok(if bytes.is_empty() {
+            json!({})
+        } else {
+            serde_json::from_slice(&bytes).map_err(unreadable)?
+        })
     }
 
     /// Removes a debate.
@@ -200,12 +260,19 @@ impl Remote {
 
     /// One of them.
     pub async fn turn(&self, id: DebateId, turn: &str) -> Result<TurnRequest, CliError> {
-        self.get(&format!("/v1/debates/{id}/turn-requests/{}", encoded(turn))).await
+        self.get(&format!("/v1/debates/{id}/turn-requests/{}", encoded(turn)))
+            .await
     }
 
     /// Answers one of them.
     pub async fn answer_turn(&self, id: DebateId, turn: &str, text: &str) -> Result<(), CliError> {
-        self.act(id, &format!("turn-requests/{}", encoded(turn)), &json!({ "text": text })).await.map(drop)
+        self.act(
+            id,
+            &format!("turn-requests/{}", encoded(turn)),
+            &json!({ "text": text }),
+        )
+        .await
+        .map(drop)
     }
 
     fn request(&self, method: Method, path: &str) -> RequestBuilder {
@@ -229,15 +296,21 @@ impl Remote {
 
     fn away(&self, error: &reqwest::Error) -> CliError {
         // Without the address in it, which the sentence has already.
-        let why = if error.is_timeout() { "it takes too long".to_owned() } else { innermost(error) };
-        CliError::failed(format!("{} does not answer: {why}", self.base)).hint("is the server running there? `rebut serve` starts one")
+        let why = if error.is_timeout() {
+            "it takes too long".to_owned()
+        } else {
+            innermost(error)
+        };
+        CliError::failed(format!("{} does not answer: {why}", self.base))
+            .hint("is the server running there? `rebut serve` starts one")
     }
 }
 
 /// So many debates come in a page at most.
 const MOST_IN_PAGE: usize = 100;
 
-/// What stands behind the question mark of a list. What came from the server goes back to it as it is.
+/// What stands behind the question mark of a list. What came from the server goes back to it as it
+/// is.
 fn query(filter: &Filter, left: usize, cursor: Option<&str>) -> String {
     let limit = left.min(MOST_IN_PAGE).to_string();
     let rows = [
@@ -248,34 +321,54 @@ fn query(filter: &Filter, left: usize, cursor: Option<&str>) -> String {
         ("prefix", filter.prefix.as_deref()),
         ("cursor", cursor),
     ];
-    let given = rows.into_iter().filter_map(|(name, value)| Some(format!("{name}={}", encoded(value?))));
+    let given = rows
+        .into_iter()
+        .filter_map(|(name, value)| Some(format!("{name}={}", encoded(value?))));
     given.collect::<Vec<_>>().join("&")
 }
 
 /// What means something in an address.
-const MEANT: &AsciiSet = &NON_ALPHANUMERIC.remove(b'-').remove(b'.').remove(b'_').remove(b'~');
+const MEANT: &AsciiSet = &NON_ALPHANUMERIC
+    .remove(b'-')
+    .remove(b'.')
+    .remove(b'_')
+    .remove(b'~');
 
 /// A text as one part of an address.
 fn encoded(text: &str) -> String {
     utf8_percent_encode(text, MEANT).to_string()
 }
 
-/// The token: from the environment, from a file, or from the one that a server of this machine wrote.
+/// The token: from the environment, from a file, or from the one that a server of this machine
+/// wrote.
 fn token(app: &App, is_here: bool) -> Result<String, CliError> {
-    let own = app.place.as_ref().map(|place| Keyring::of(place).token_file()).filter(|file| is_here && file.exists());
-    let token = match (&app.global.token_file, crate::app::environment("REBUT_TOKEN"), own) {
+    let own = app
+        .place
+        .as_ref()
+        .map(|place| Keyring::of(place).token_file())
+        .filter(|file| is_here && file.exists());
+    let token = match (
+        &app.global.token_file,
+        crate::app::environment("REBUT_TOKEN"),
+        own,
+    ) {
         (Some(path), ..) => reading::text(path)?,
         (None, Some(token), _) => token,
         (None, None, Some(own)) => reading::text(&own)?,
         (None, None, None) => {
-            return Err(
-                CliError::usage("a server wants a key").hint("put its token into REBUT_TOKEN, or name its file with --token-file FILE")
-            );
+            return Err(CliError::usage("a server wants a key")
+                .hint("put its token into REBUT_TOKEN, or name its file with --token-file FILE"));
         }
     };
     let token = token.trim();
     let is_token = !token.is_empty() && token.bytes().all(|byte| byte.is_ascii_graphic());
-    if is_token { Ok(token.to_owned()) } else { Err(CliError::usage("that is no token: it is one word of letters, digits and signs")) }
+    if is_token {
+        Ok(token.to_owned())
+    } else {
+        Err(CliError::usage(
+            "that is no token: it is one word of letters, digits and signs",
+        ))
+    }
 }
 
 /// The body of an answer, as long as it has an end.
@@ -283,7 +376,9 @@ async fn body(response: Response) -> Result<Vec<u8>, CliError> {
     let mut bytes = Vec::new();
     let mut stream = response.bytes_stream();
     while let Some(piece) = stream.next().await {
-        bytes.extend_from_slice(&piece.map_err(|error| CliError::failed(format!("the answer broke off: {error}")))?);
+        bytes.extend_from_slice(
+            &piece.map_err(|error| CliError::failed(format!("the answer broke off: {error}")))?,
+        );
         if bytes.len() > MOST_BYTES {
             return Err(CliError::failed("the answer is too large"));
         }
@@ -292,7 +387,8 @@ async fn body(response: Response) -> Result<Vec<u8>, CliError> {
 }
 
 fn unreadable(error: serde_json::Error) -> CliError {
-    CliError::failed(format!("the server said something unexpected: {error}")).hint("is it a server of rebut, of this version?")
+    CliError::failed(format!("the server said something unexpected: {error}"))
+        .hint("is it a server of rebut, of this version?")
 }
 
 /// A problem as an error of this command line: what was asked wrongly is a usage error here too.
@@ -306,9 +402,15 @@ fn problem(status: StatusCode, body: &[u8]) -> CliError {
         hint: Option<String>,
     }
     let Problem { kind, detail, hint } = serde_json::from_slice(body).unwrap_or_default();
-    let message = if detail.is_empty() { format!("the server answered {status}") } else { detail };
+    let message = if detail.is_empty() {
+        format!("the server answered {status}")
+    } else {
+        detail
+    };
     let error = match status.as_u16() {
-        _ if kind == "urn:rebut:no-model" => CliError::no_model(message).hint("whoever runs the server sees why with: rebut doctor"),
+        _ if kind == "urn:rebut:no-model" => {
+            CliError::no_model(message).hint("whoever runs the server sees why with: rebut doctor")
+        }
         400 | 403 | 404 | 409 | 422 => CliError::usage(message),
         401 => CliError::usage("the server does not know this key")
             .hint("put its token into REBUT_TOKEN, or name its file with --token-file FILE"),
@@ -316,14 +418,18 @@ fn problem(status: StatusCode, body: &[u8]) -> CliError {
     };
     match hint {
         Some(hint) => error.hint(hint),
-        None if status == StatusCode::NOT_FOUND => error.hint(format!("`{}` lists the debates of this key", command("ls"))),
+        None if status == StatusCode::NOT_FOUND => {
+            error.hint(format!("`{}` lists the debates of this key", command("ls")))
+        }
         None => error,
     }
 }
 
 /// A session as far as a card tells it.
 fn session(card: Card) -> Session {
-    let outcome = card.outcome.map(|ending| Outcome::without_result(ending, "", Vec::new()));
+    let outcome = card
+        .outcome
+        .map(|ending| Outcome::without_result(ending, "", Vec::new()));
     Session {
         id: card.id,
         topic: card.topic,
@@ -351,7 +457,15 @@ mod tests {
     fn what_is_asked_of_a_list_is_an_address_whatever_it_says() {
         let rows = [
             (Filter::default(), usize::MAX, None, "limit=100"),
-            (Filter { prefix: Some("0a-".to_owned()), ..Filter::default() }, 2, None, "limit=2&prefix=0a-"),
+            (
+                Filter {
+                    prefix: Some("0a-".to_owned()),
+                    ..Filter::default()
+                },
+                2,
+                None,
+                "limit=2&prefix=0a-",
+            ),
             (
                 Filter {
                     status: Some(Status::Paused),

@@ -1,6 +1,6 @@
-//! Saying something on standard error. Who reads it may be gone (`2>&1 | head`), and that must not end a
-//! debate: the standard library's macros of these names would panic. These take their place in the whole
-//! program, and let nothing pass that a terminal would obey but colours.
+//! Saying something on standard error. Who reads it may be gone (`2>&1 | head`), and that must not
+//! end a debate: the standard library's macros of these names would panic. These take their place
+//! in the whole program, and let nothing pass that a terminal would obey but colours.
 
 /// Prints a line on standard error; a reader that went away is no error.
 macro_rules! eprintln {

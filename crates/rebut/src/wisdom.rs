@@ -1,4 +1,5 @@
-//! Lessons for a new task: found among this machine's debates, by meaning where a model for that is configured, and pinned with the input.
+//! Lessons for a new task: found among this machine's debates, by meaning where a model for that is
+//! configured, and pinned with the input.
 
 use crate::{
     app::{App, user},
@@ -16,11 +17,24 @@ use rebut_engine::{
 use rebut_models::Registry;
 use std::sync::Arc;
 
-/// Gives a task the lessons of this person's earlier debates that fit it. Later lessons change nothing about it.
-pub async fn give(app: &App, registry: &Arc<Registry>, config: &Config, input: &mut Input) -> Result<(), CliError> {
-    let Some(looking) = Looking::begin(app, registry, config).await? else { return Ok(()) };
+/// Gives a task the lessons of this person's earlier debates that fit it. Later lessons change
+/// nothing about it.
+pub async fn give(
+    app: &App,
+    registry: &Arc<Registry>,
+    config: &Config,
+    input: &mut Input,
+) -> Result<(), CliError> {
+    let Some(looking) = Looking::begin(app, registry, config).await? else {
+        return Ok(());
+    };
     let found = looking.find(app, config, &input.task).await?;
-    if let Some(why) = found.search.fell_back.as_ref().filter(|_| !app.global.quiet) {
+    if let Some(why) = found
+        .search
+        .fell_back
+        .as_ref()
+        .filter(|_| !app.global.quiet)
+    {
         eprintln!("lessons are looked for by words, not by meaning: {why}");
     }
     enter(input, found);
@@ -28,28 +42,58 @@ pub async fn give(app: &App, registry: &Arc<Registry>, config: &Config, input: &
 }
 
 /// The same without sending anything: words decide. Gives what would be sent, for people.
-pub async fn foresee(app: &App, registry: &Arc<Registry>, config: &Config, input: &mut Input) -> Result<Vec<String>, CliError> {
-    let Some(looking) = Looking::begin(app, registry, config).await? else { return Ok(Vec::new()) };
+pub async fn foresee(
+    app: &App,
+    registry: &Arc<Registry>,
+    config: &Config,
+    input: &mut Input,
+) -> Result<Vec<String>, CliError> {
+    let Some(looking) = Looking::begin(app, registry, config).await? else {
+        return Ok(Vec::new());
+    };
     let bounds = Bounds::of(user());
-    enter(input, looking.desk.lessons_for(&input.task, &bounds, None).await?);
-    let Model::There(embedder) = &looking.model else { return Ok(Vec::new()) };
+    enter(
+        input,
+        looking.desk.lessons_for(&input.task, &bounds, None).await?,
+    );
+    let Model::There(embedder) = &looking.model else {
+        return Ok(Vec::new());
+    };
     let lessons = looking.desk.known_lessons(&bounds).await?;
     let unsent = batches(&input.task, &lessons, embedder.name(), &read(app)?);
-    let shown = |texts: &Vec<String>| format!("=== lessons to {} ===\n{}", embedder.name(), embedder.wire(texts));
+    let shown = |texts: &Vec<String>| {
+        format!(
+            "=== lessons to {} ===\n{}",
+            embedder.name(),
+            embedder.wire(texts)
+        )
+    };
     Ok(unsent.iter().map(shown).collect())
 }
 
-/// The same for whoever asks a server, from their own debates and by words: nothing is sent to anybody.
-pub async fn give_by_words(desk: &Desk, by: &str, config: &Config, input: &mut Input) -> Result<(), CliError> {
+/// The same for whoever asks a server, from their own debates and by words: nothing is sent to
+/// anybody.
+pub async fn give_by_words(
+    desk: &Desk,
+    by: &str,
+    config: &Config,
+    input: &mut Input,
+) -> Result<(), CliError> {
     if config.lessons {
-        enter(input, desk.lessons_for(&input.task, &Bounds::of(by), None).await?);
+        enter(
+            input,
+            desk.lessons_for(&input.task, &Bounds::of(by), None).await?,
+        );
     }
     Ok(())
 }
 
 fn enter(input: &mut Input, found: Found) {
-    input.lessons.extend(found.lessons.into_iter().map(Given::Found));
-    input.lessons_search = Some(found.search).filter(|search| search.model.is_some() || !input.lessons.is_empty());
+    input
+        .lessons
+        .extend(found.lessons.into_iter().map(Given::Found));
+    input.lessons_search =
+        Some(found.search).filter(|search| search.model.is_some() || !input.lessons.is_empty());
 }
 
 /// Where lessons are, and who compares them.
@@ -70,8 +114,13 @@ enum Model {
 }
 
 impl Looking {
-    /// Nothing when lessons are switched off, or nobody ever debated here. A name that can never be a model's is refused.
-    async fn begin(app: &App, registry: &Arc<Registry>, config: &Config) -> Result<Option<Self>, CliError> {
+    /// Nothing when lessons are switched off, or nobody ever debated here. A name that can never be
+    /// a model's is refused.
+    async fn begin(
+        app: &App,
+        registry: &Arc<Registry>,
+        config: &Config,
+    ) -> Result<Option<Self>, CliError> {
         if !config.lessons {
             return Ok(None);
         }
@@ -79,16 +128,25 @@ impl Looking {
         let model = match registry.embedder(name) {
             _ if name.is_empty() => Model::None,
             Ok(embedder) => Model::There(Box::new(embedder)),
-            Err(fault) if fault.kind == FaultKind::Auth => Model::Missing { name: name.to_owned(), why: fault.message },
+            Err(fault) if fault.kind == FaultKind::Auth => Model::Missing {
+                name: name.to_owned(),
+                why: fault.message,
+            },
             Err(fault) => {
-                let hint = "embeddings is written PROVIDER:MODEL, for a provider that speaks OpenAI's embeddings; leave it empty for none";
-                return Err(CliError::usage(format!("[solve] embeddings: {}", fault.message)).hint(hint));
+                let hint = "embeddings is written PROVIDER:MODEL, for a provider that speaks \
+                    OpenAI's embeddings; leave it empty for none";
+                return Err(
+                    CliError::usage(format!("[solve] embeddings: {}", fault.message)).hint(hint),
+                );
             }
         };
         if app.place.as_ref().is_none_or(Place::is_new) {
             return Ok(None);
         }
-        Ok(Some(Self { desk: Desk::new(app.store().await?, registry.clone()), model }))
+        Ok(Some(Self {
+            desk: Desk::new(app.store().await?, registry.clone()),
+            model,
+        }))
     }
 
     async fn find(&self, app: &App, config: &Config, task: &str) -> Result<Found, CliError> {
@@ -98,15 +156,23 @@ impl Looking {
             other => {
                 let mut found = self.desk.lessons_for(task, &bounds, None).await?;
                 if let Model::Missing { name, why } = other {
-                    (found.search.model, found.search.fell_back) = (Some(name.clone()), Some(why.clone()));
+                    (found.search.model, found.search.fell_back) =
+                        (Some(name.clone()), Some(why.clone()));
                 }
                 return Ok(found);
             }
         };
         let before = read(app)?;
         let mut kept = before.clone();
-        let mut near = Near { embedder, kept: &mut kept, at_least: config.similarity };
-        let found = self.desk.lessons_for(task, &bounds, Some(&mut near)).await?;
+        let mut near = Near {
+            embedder,
+            kept: &mut kept,
+            at_least: config.similarity,
+        };
+        let found = self
+            .desk
+            .lessons_for(task, &bounds, Some(&mut near))
+            .await?;
         if kept != before {
             keep(app, &kept);
         }
@@ -121,7 +187,9 @@ fn read(app: &App) -> Result<KeptVectors, CliError> {
         Ok(None) => return Ok(KeptVectors::default()),
         text => text.map(Option::unwrap_or_default),
     };
-    let kept = text.map_err(|error| error.to_string()).and_then(|text| serde_json::from_str(&text).map_err(|error| error.to_string()));
+    let kept = text
+        .map_err(|error| error.to_string())
+        .and_then(|text| serde_json::from_str(&text).map_err(|error| error.to_string()));
     Ok(kept.unwrap_or_else(|why| {
         eprintln!("{} cannot be read and is made anew: {why}", file.display());
         KeptVectors::default()

@@ -1,4 +1,5 @@
-//! The same debates on one node and on two over one PostgreSQL database: how many end in a second, and whether the same comes of them.
+//! The same debates on one node and on two over one PostgreSQL database: how many end in a second,
+//! and whether the same comes of them.
 
 use super::{client::Client, create, debates, ended, figures::Figures, served::Installed};
 use crate::perf::{self, server::Server};
@@ -20,11 +21,17 @@ pub async fn measure(arguments: &[String]) -> Result<Figures, String> {
     figures.add("debates a second, one node", one, "", None);
     figures.add("debates a second, two nodes", two, "", None);
     figures.add("two nodes to one", two / one, "x", None);
-    figures.add("debates with another result", differing(&alone, &together) as f64, "", Some(0.0));
+    figures.add(
+        "debates with another result",
+        differing(&alone, &together) as f64,
+        "",
+        Some(0.0),
+    );
     Ok(figures)
 }
 
-/// A model that answers at once would show the model's server, one that takes seconds would show only that.
+/// A model that answers at once would show the model's server, one that takes seconds would show
+/// only that.
 const LATENCY: Duration = Duration::from_millis(50);
 
 /// How many debates ended in a second, and what came of each.
@@ -44,12 +51,18 @@ async fn on(cluster: &Cluster, nodes: usize, debates: usize) -> Result<(f64, Vec
     }
     let begun = Instant::now();
     let ids = RefCell::new(vec![String::new(); debates]);
-    create(&clients, debates, |number, id| ids.borrow_mut()[number] = id).await?;
+    create(&clients, debates, |number, id| {
+        ids.borrow_mut()[number] = id
+    })
+    .await?;
     ended(&clients, debates, begun).await?;
     let rate = debates as f64 / begun.elapsed().as_secs_f64();
     let mut results = Vec::new();
     for id in ids.into_inner() {
-        let text = clients[0].get(&format!("/v1/debates/{id}/results")).await?.0;
+        let text = clients[0]
+            .get(&format!("/v1/debates/{id}/results"))
+            .await?
+            .0;
         let document: Value = serde_json::from_str(&text).map_err(|error| error.to_string())?;
         results.push(document["outcome"].clone());
     }
@@ -59,5 +72,8 @@ async fn on(cluster: &Cluster, nodes: usize, debates: usize) -> Result<(f64, Vec
 /// How many debates did not come to the same; one without an outcome never did.
 fn differing(these: &[Value], those: &[Value]) -> usize {
     let pairs = these.iter().zip(those);
-    these.len().abs_diff(those.len()) + pairs.filter(|(this, that)| this != that || this.is_null()).count()
+    these.len().abs_diff(those.len())
+        + pairs
+            .filter(|(this, that)| this != that || this.is_null())
+            .count()
 }

@@ -1,4 +1,5 @@
-//! A server that is killed with all its debates in flight, and the next one: when it listens, when all run again, what is asked twice.
+//! A server that is killed with all its debates in flight, and the next one: when it listens, when
+//! all run again, what is asked twice.
 
 use super::{
     CALLS, LISTENING, LOOK,
@@ -29,7 +30,8 @@ pub async fn measure(arguments: &[String]) -> Result<Figures, String> {
     clients[0].until_ready().await?;
     models.forget()?;
     create(&clients, debates, |_, _| {}).await?;
-    // Some turns are on record by then, many wait, and nothing has ended: the second round stands behind everybody's first.
+    // Some turns are on record by then, many wait, and nothing has ended: the second round stands
+    // behind everybody's first.
     while models.seen()?.calls < 2 * debates as u64 {
         tokio::time::sleep(LOOK).await;
     }
@@ -43,7 +45,12 @@ pub async fn measure(arguments: &[String]) -> Result<Figures, String> {
     let mut figures = Figures::default();
     figures.add("in flight when it was killed", before.0 as f64, "", None);
     figures.add("ended before", before.1 as f64, "", Some(0.0));
-    figures.add("listening after", begun.elapsed().as_secs_f64(), "s", Some(LISTENING));
+    figures.add(
+        "listening after",
+        begun.elapsed().as_secs_f64(),
+        "s",
+        Some(LISTENING),
+    );
     let resumed = loop {
         let (live, done) = standing(&clients).await?;
         note(&format!("{live} run again"));
@@ -52,11 +59,26 @@ pub async fn measure(arguments: &[String]) -> Result<Figures, String> {
         }
         tokio::time::sleep(LOOK).await;
     };
-    figures.add("all run again after", resumed.as_secs_f64(), "s", Some(30.0));
+    figures.add(
+        "all run again after",
+        resumed.as_secs_f64(),
+        "s",
+        Some(30.0),
+    );
     ended(&clients, debates, begun).await?;
     figures.add("all ended after", begun.elapsed().as_secs_f64(), "s", None);
-    figures.add("peak memory of the server", next.peak_memory()?, "MiB", Some(512.0));
+    figures.add(
+        "peak memory of the server",
+        next.peak_memory()?,
+        "MiB",
+        Some(512.0),
+    );
     let twice = models.seen()?.calls as f64 - (CALLS * debates as u64) as f64;
-    figures.add("calls made twice: those in flight at the kill", twice, "", Some(CALLS_AT_ONCE as f64));
+    figures.add(
+        "calls made twice: those in flight at the kill",
+        twice,
+        "",
+        Some(CALLS_AT_ONCE as f64),
+    );
     Ok(figures)
 }

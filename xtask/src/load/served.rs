@@ -28,18 +28,29 @@ pub struct Served {
 impl Installed {
     /// Builds it if it is not up to date, and puts its things into that folder.
     pub fn new(folder: &Path, endpoint: &str) -> Result<Self, String> {
-        let mut installed = Self { program: crate::perf::binary::built()?, folder: folder.to_owned(), token: String::new() };
+        let mut installed = Self {
+            program: crate::perf::binary::built()?,
+            folder: folder.to_owned(),
+            token: String::new(),
+        };
         let settings = format!(
-            "[defaults]\ncalls_per_provider = {CALLS_AT_ONCE}\n\n[providers.perf]\nbase_url = \"{endpoint}\"\n\n\
-             [server]\nmodels = [\"perf:perf\"]\nrequests_per_minute = 10000000\nwatchers = 100000\n"
+            "[defaults]\ncalls_per_provider = {CALLS_AT_ONCE}\n\n[providers.perf]\nbase_url = \
+             \"{endpoint}\"\n\n\
+             [server]\nmodels = [\"perf:perf\"]\nrequests_per_minute = 10000000\nwatchers = \
+             100000\n"
         );
         let config = folder.join(CONFIG);
         fs::write(&config, settings).map_err(|error| format!("{}: {error}", config.display()))?;
-        let key = installed.command(&["keys", "add", "load", "--owner", OWNER, "--role", "admin"]).output();
+        let key = installed
+            .command(&["keys", "add", "load", "--owner", OWNER, "--role", "admin"])
+            .output();
         let key = key.map_err(|error| error.to_string())?;
         installed.token = String::from_utf8_lossy(&key.stdout).trim().to_owned();
         if installed.token.is_empty() {
-            return Err(format!("no key was made: {}", String::from_utf8_lossy(&key.stderr)));
+            return Err(format!(
+                "no key was made: {}",
+                String::from_utf8_lossy(&key.stderr)
+            ));
         }
         Ok(installed)
     }
@@ -51,17 +62,31 @@ impl Installed {
         if let Some(database) = database {
             command.env("REBUT_DATABASE", database);
         }
-        let child = command.spawn().map_err(|error| format!("the server does not start: {error}"))?;
+        let child = command
+            .spawn()
+            .map_err(|error| format!("the server does not start: {error}"))?;
         Ok(Served { child, address })
     }
 
     fn command(&self, arguments: &[&str]) -> Command {
         let mut command = Command::new(&self.program);
-        command.arg("--config").arg(self.folder.join(CONFIG)).arg("--data").arg(self.folder.join("data")).arg("--quiet").args(arguments);
+        command
+            .arg("--config")
+            .arg(self.folder.join(CONFIG))
+            .arg("--data")
+            .arg(self.folder.join("data"))
+            .arg("--quiet")
+            .args(arguments);
         // Nobody's own settings must take part.
-        command.env("XDG_CONFIG_HOME", &self.folder).env_remove("REBUT_CONFIG").env_remove("REBUT_DATABASE");
+        command
+            .env("XDG_CONFIG_HOME", &self.folder)
+            .env_remove("REBUT_CONFIG")
+            .env_remove("REBUT_DATABASE");
         // Counts over all debates are for whoever runs the server.
-        command.env("USER", OWNER).current_dir(&self.folder).stdin(Stdio::null());
+        command
+            .env("USER", OWNER)
+            .current_dir(&self.folder)
+            .stdin(Stdio::null());
         command
     }
 }
@@ -93,5 +118,8 @@ impl Drop for Served {
 /// A port that was free a moment ago.
 fn free_address() -> Result<String, String> {
     let listener = TcpListener::bind("127.0.0.1:0").map_err(|error| error.to_string())?;
-    Ok(listener.local_addr().map_err(|error| error.to_string())?.to_string())
+    Ok(listener
+        .local_addr()
+        .map_err(|error| error.to_string())?
+        .to_string())
 }

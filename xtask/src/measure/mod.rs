@@ -52,15 +52,27 @@ pub fn run(root: &Path) -> Result<(), String> {
     all.print("all but testkit");
     println!();
     for name in ["rebut-engine", "rebut-app", "rebut-server", "rebut"] {
-        let Some(cycle) = largest_cycle(&tree, name) else { continue };
-        println!("largest cycle of modules in {name}: {} of {}: {}", cycle.modules.len(), cycle.of, cycle.modules.join(" "));
+        let Some(cycle) = largest_cycle(&tree, name) else {
+            continue;
+        };
+        println!(
+            "largest cycle of modules in {name}: {} of {}: {}",
+            cycle.modules.len(),
+            cycle.of,
+            cycle.modules.join(" ")
+        );
     }
     let naming = naming_a_format(&tree, "evaluate");
-    println!("source files outside its folder that name `evaluate`: {}: {}", naming.len(), naming.join(" "));
+    println!(
+        "source files outside its folder that name `evaluate`: {}: {}",
+        naming.len(),
+        naming.join(" ")
+    );
     Ok(())
 }
 
-const HEAD: &str = "crate               files  longest  code lines  characters  per line  > 110 col  docs <= 5 words  pub/1000  \
+const HEAD: &str = "crate               files  longest  code lines  characters  per line  > 110 \
+    col  docs <= 5 words  pub/1000  \
                     Result<_, String>  let f = ||/1000  fn > 60";
 
 impl Figures {
@@ -71,18 +83,23 @@ impl Figures {
             if in_test {
                 continue;
             }
-            // What stands between quotes belongs to the code, so the line is measured as written unless it
-            // is a comment.
+            // What stands between quotes belongs to the code, so the line is measured as written
+            // unless it is a comment.
             let code = line.trim();
             if code.is_empty() {
                 continue;
             }
             let written = file.text.lines().nth(number - 1).unwrap_or_default();
             self.code_lines += 1;
-            self.characters += written.trim().chars().filter(|c| !c.is_whitespace()).count();
+            self.characters += written
+                .trim()
+                .chars()
+                .filter(|c| !c.is_whitespace())
+                .count();
             self.long_lines += usize::from(written.chars().count() > LONG);
             self.public += usize::from(code.starts_with("pub ") || code.starts_with("pub("));
-            self.string_errors += code.matches(", String>").count() - code.matches("Map<String, String>").count();
+            self.string_errors +=
+                code.matches(", String>").count() - code.matches("Map<String, String>").count();
             self.closures += usize::from(code.starts_with("let ") && code.contains("= |"));
         }
         self.docs_of(source);
@@ -92,7 +109,11 @@ impl Figures {
     /// Runs of `///` lines, and how many of them are short.
     fn docs_of(&mut self, source: &Source) {
         let mut words = None;
-        let lines = source.comments.lines().enumerate().filter(|(at, _)| !source.is_test(at + 1));
+        let lines = source
+            .comments
+            .lines()
+            .enumerate()
+            .filter(|(at, _)| !source.is_test(at + 1));
         for (_, line) in lines.chain([(0, "")]) {
             match line.trim().strip_prefix("///") {
                 Some(text) => words = Some(words.unwrap_or(0) + text.split_whitespace().count()),
@@ -106,13 +127,21 @@ impl Figures {
         }
     }
 
-    /// Functions by their indentation: from the line with `fn` to the closing brace in the same column.
+    /// Functions by their indentation: from the line with `fn` to the closing brace in the same
+    /// column.
     fn functions_of(&mut self, source: &Source) {
         let mut open: Vec<(usize, usize)> = Vec::new();
-        for (number, line, in_test) in source.lines().filter(|(_, line, _)| !line.trim().is_empty()) {
+        for (number, line, in_test) in source
+            .lines()
+            .filter(|(_, line, _)| !line.trim().is_empty())
+        {
             let indent = line.len() - line.trim_start().len();
             let code = line.trim();
-            if !in_test && (code.starts_with("fn ") || code.contains(" fn ")) && !code.ends_with(';') && !code.ends_with('}') {
+            if !in_test
+                && (code.starts_with("fn ") || code.contains(" fn "))
+                && !code.ends_with(';')
+                && !code.ends_with('}')
+            {
                 open.push((indent, number));
             } else if code == "}" && open.last().is_some_and(|(column, _)| *column == indent) {
                 let (_, start) = open.pop().expect("one is open");
@@ -144,15 +173,24 @@ impl Figures {
 
 /// The crates of the workspace, by their folders.
 fn crates(tree: &Tree) -> Vec<String> {
-    let mut names: Vec<String> =
-        tree.files.iter().filter_map(|file| file.path.strip_prefix("crates/")?.strip_suffix("/Cargo.toml").map(str::to_owned)).collect();
+    let mut names: Vec<String> = tree
+        .files
+        .iter()
+        .filter_map(|file| {
+            file.path
+                .strip_prefix("crates/")?
+                .strip_suffix("/Cargo.toml")
+                .map(str::to_owned)
+        })
+        .collect();
     names.sort();
     names
 }
 
 /// Source files below a folder that are no tests.
 fn sources<'a>(tree: &'a Tree, below: &'a str) -> impl Iterator<Item = (&'a File, &'a Source)> {
-    tree.rust().filter(move |(file, _)| file.path.starts_with(below) && !file.is_test())
+    tree.rust()
+        .filter(move |(file, _)| file.path.starts_with(below) && !file.is_test())
 }
 
 /// Source files that name a format as a word, outside the format's own folder.
@@ -164,12 +202,16 @@ fn naming_a_format(tree: &Tree, format: &str) -> Vec<String> {
             !in_test && !code.trim().is_empty() && {
                 let written = file.text.lines().nth(number - 1).unwrap_or_default();
                 let without_comment = written.split("// ").next().unwrap_or_default();
-                without_comment.split(|c: char| !c.is_alphanumeric()).any(|word| word.eq_ignore_ascii_case(format))
+                without_comment
+                    .split(|c: char| !c.is_alphanumeric())
+                    .any(|word| word.eq_ignore_ascii_case(format))
             }
         })
     };
     sources(tree, "crates/")
-        .filter(|(file, _)| file.path.contains("/src/") && !file.is_aside() && !file.path.contains(&own))
+        .filter(|(file, _)| {
+            file.path.contains("/src/") && !file.is_aside() && !file.path.contains(&own)
+        })
         .filter(|(file, source)| names(file, source))
         .map(|(file, _)| file.path.trim_start_matches("crates/").to_owned())
         .collect()

@@ -1,5 +1,5 @@
-//! Through how many source files one debate passes, from the keyboard to the result: those in which a
-//! function ran.
+//! Through how many source files one debate passes, from the keyboard to the result: those in which
+//! a function ran.
 
 use std::{
     collections::BTreeSet,
@@ -7,11 +7,12 @@ use std::{
     process::Command,
 };
 
-/// Runs `rebut` with these arguments under callgrind and lists the source files of ours in which a function
-/// ran.
+/// Runs `rebut` with these arguments under callgrind and lists the source files of ours in which a
+/// function ran.
 pub fn walk(root: &Path, arguments: &[String]) -> Result<(), String> {
     let binary = built(root)?;
-    let folder = tempfile::tempdir().map_err(|error| format!("no folder for the debate: {error}"))?;
+    let folder =
+        tempfile::tempdir().map_err(|error| format!("no folder for the debate: {error}"))?;
     let profile = folder.path().join("callgrind");
     let mut command = Command::new("valgrind");
     command
@@ -22,8 +23,11 @@ pub fn walk(root: &Path, arguments: &[String]) -> Result<(), String> {
         .arg(folder.path().join("data"))
         .args(arguments)
         .current_dir(folder.path());
-    let status = command.status().map_err(|error| format!("valgrind did not start (is it installed?): {error}"))?;
-    let profile = std::fs::read_to_string(&profile).map_err(|error| format!("no profile after {status}: {error}"))?;
+    let status = command
+        .status()
+        .map_err(|error| format!("valgrind did not start (is it installed?): {error}"))?;
+    let profile = std::fs::read_to_string(&profile)
+        .map_err(|error| format!("no profile after {status}: {error}"))?;
     let files = files(&profile);
     for file in &files {
         println!("{file}");
@@ -39,8 +43,13 @@ fn built(root: &Path) -> Result<PathBuf, String> {
         .current_dir(root)
         .status()
         .map_err(|error| format!("cargo did not start: {error}"))?;
-    let target = std::env::var_os("CARGO_TARGET_DIR").map_or_else(|| root.join("target"), PathBuf::from);
-    if status.success() { Ok(target.join("debug/rebut")) } else { Err(format!("cargo build: {status}")) }
+    let target =
+        std::env::var_os("CARGO_TARGET_DIR").map_or_else(|| root.join("target"), PathBuf::from);
+    if status.success() {
+        Ok(target.join("debug/rebut"))
+    } else {
+        Err(format!("cargo build: {status}"))
+    }
 }
 
 /// Source files of this workspace that a callgrind profile names.
@@ -51,14 +60,21 @@ fn files(profile: &str) -> BTreeSet<&str> {
         let path = value.split_once(") ")?.1;
         (["fl", "fi", "fe", "cfi", "cfl"].contains(&key)).then_some(path)
     });
-    named.filter_map(|path| path.split_once("crates/").map(|(_, ours)| ours).filter(|ours| ours.contains("/src/"))).collect()
+    named
+        .filter_map(|path| {
+            path.split_once("crates/")
+                .map(|(_, ours)| ours)
+                .filter(|ours| ours.contains("/src/"))
+        })
+        .collect()
 }
 
 #[cfg(test)]
 mod tests {
     #[test]
     fn a_profile_names_each_file_once() {
-        let profile = "fl=(1) crates/rebut/src/main.rs\nfn=(1) main\ncfi=(2) /somewhere/crates/rebut-engine/src/desk/mod.rs\nfl=(1)\nfl=(3) /rustc/x.rs\n";
+        let profile = "fl=(1) crates/rebut/src/main.rs\nfn=(1) main\ncfi=(2) \
+            /somewhere/crates/rebut-engine/src/desk/mod.rs\nfl=(1)\nfl=(3) /rustc/x.rs\n";
         let files: Vec<&str> = super::files(profile).into_iter().collect();
         assert_eq!(files, ["rebut-engine/src/desk/mod.rs", "rebut/src/main.rs"]);
     }

@@ -32,7 +32,8 @@ impl Place {
 
     /// The texts the engine sends.
     pub fn prompts(&self) -> Result<Prompts, String> {
-        let file = std::fs::read(Self::prompts_file(&self.folder)).map_err(|error| format!("the recorded prompts: {error}"))?;
+        let file = std::fs::read(Self::prompts_file(&self.folder))
+            .map_err(|error| format!("the recorded prompts: {error}"))?;
         serde_json::from_slice(&file).map_err(|error| format!("the recorded prompts: {error}"))
     }
 }
@@ -41,15 +42,29 @@ impl Place {
 pub struct ArmRow {
     /// Its name in reports and on the command line.
     pub name: &'static str,
-    /// Runs a scenario on it. Generic code is made for each arm here, so that none pays for being one of many.
+    /// Runs a scenario on it. Generic code is made for each arm here, so that none pays for being
+    /// one of many.
     pub run: fn(&Scenario, Size, &Place) -> Result<Values, String>,
-    /// Whether it keeps what it did: only such a one has something to resume, and is what the binary is made of.
+    /// Whether it keeps what it did: only such a one has something to resume, and is what the
+    /// binary is made of.
     pub durable: bool,
 }
 
 /// The arms; the first is what the others are compared with.
 pub const ARMS: &[ArmRow] = &[
-    ArmRow { name: "floor", durable: false, run: |scenario, size, place| scenario.run(size, || Floor::new(place)) },
-    ArmRow { name: "rebut", durable: false, run: |scenario, size, place| scenario.run(size, || Engine::in_memory(place)) },
-    ArmRow { name: "rebut-sqlite", durable: true, run: |scenario, size, place| scenario.run(size, || Engine::on_disk(place)) },
+    ArmRow {
+        name: "floor",
+        durable: false,
+        run: |scenario, size, place| scenario.run(size, || Floor::new(place)),
+    },
+    ArmRow {
+        name: "rebut",
+        durable: false,
+        run: |scenario, size, place| scenario.run(size, || Engine::in_memory(place)),
+    },
+    ArmRow {
+        name: "rebut-sqlite",
+        durable: true,
+        run: |scenario, size, place| scenario.run(size, || Engine::on_disk(place)),
+    },
 ];

@@ -5,11 +5,16 @@ use std::{fs, time::Duration};
 /// Linux reports CPU time in hundredths of a second, whatever the kernel's own tick.
 const TICK: Duration = Duration::from_millis(10);
 
-/// User and system time of this process so far, threads that ended included. Steps of 10 ms: measure much work at once.
+/// User and system time of this process so far, threads that ended included. Steps of 10 ms:
+/// measure much work at once.
 pub fn cpu() -> Result<Duration, String> {
-    let stat = fs::read_to_string("/proc/self/stat").map_err(|error| format!("/proc/self/stat: {error}"))?;
+    let stat = fs::read_to_string("/proc/self/stat")
+        .map_err(|error| format!("/proc/self/stat: {error}"))?;
     // The second field is the program's name in parentheses and may hold blanks.
-    let after_name = stat.rsplit_once(") ").map(|(_, rest)| rest).unwrap_or_default();
+    let after_name = stat
+        .rsplit_once(") ")
+        .map(|(_, rest)| rest)
+        .unwrap_or_default();
     let mut fields = after_name.split(' ').skip(11).map(str::parse::<u32>);
     match (fields.next(), fields.next()) {
         (Some(Ok(user)), Some(Ok(system))) => Ok(TICK * (user + system)),
@@ -29,7 +34,8 @@ pub fn memory() -> Result<f64, String> {
 
 /// How busy the machine is: the load of the last 1, 5 and 15 minutes.
 pub fn load() -> Result<String, String> {
-    let load = fs::read_to_string("/proc/loadavg").map_err(|error| format!("/proc/loadavg: {error}"))?;
+    let load =
+        fs::read_to_string("/proc/loadavg").map_err(|error| format!("/proc/loadavg: {error}"))?;
     Ok(load.split(' ').take(3).collect::<Vec<_>>().join(" "))
 }
 
@@ -42,8 +48,12 @@ pub fn status_of(process: u32, field: &str) -> Result<f64, String> {
     let path = format!("/proc/{process}/status");
     let status = fs::read_to_string(&path).map_err(|error| format!("{path}: {error}"))?;
     let line = status.lines().find_map(|line| line.strip_prefix(field));
-    let kibibytes = line.and_then(|line| line.trim().strip_suffix(" kB")).and_then(|number| number.parse::<f64>().ok());
-    kibibytes.map(|kibibytes| kibibytes / 1024.0).ok_or_else(|| format!("{path} has no {field}"))
+    let kibibytes = line
+        .and_then(|line| line.trim().strip_suffix(" kB"))
+        .and_then(|number| number.parse::<f64>().ok());
+    kibibytes
+        .map(|kibibytes| kibibytes / 1024.0)
+        .ok_or_else(|| format!("{path} has no {field}"))
 }
 
 /// The middle value; of an even number the mean of the two middle ones.
@@ -64,7 +74,12 @@ mod tests {
 
     #[test]
     fn medians() {
-        let rows: &[(&[f64], Option<f64>)] = &[(&[], None), (&[3.0], Some(3.0)), (&[9.0, 1.0, 2.0], Some(2.0)), (&[4.0, 1.0], Some(2.5))];
+        let rows: &[(&[f64], Option<f64>)] = &[
+            (&[], None),
+            (&[3.0], Some(3.0)),
+            (&[9.0, 1.0, 2.0], Some(2.0)),
+            (&[4.0, 1.0], Some(2.5)),
+        ];
         for (values, expected) in rows {
             assert_eq!(median(values), *expected, "{values:?}");
         }
@@ -74,9 +89,11 @@ mod tests {
     fn a_process_knows_itself() {
         let before = cpu().expect("a Linux process");
         let mut work = vec![0u8; 64 << 20];
-        // The work comes before the question: zeroed memory nobody wrote to is not there yet, and a tick may fall before the first look.
+        // The work comes before the question: zeroed memory nobody wrote to is not there yet, and a
+        // tick may fall before the first look.
         loop {
-            work.iter_mut().for_each(|byte| *byte = byte.wrapping_add(1));
+            work.iter_mut()
+                .for_each(|byte| *byte = byte.wrapping_add(1));
             if cpu().expect("a Linux process") > before {
                 break;
             }

@@ -21,14 +21,20 @@ pub fn completion(body: &[u8]) -> String {
 /// What the judge who is asked so says.
 pub fn said(body: &[u8]) -> String {
     let stance = after(body, STANCE).unwrap_or_default();
-    let option = CHOICES.iter().find(|(word, _)| stance.starts_with(word.as_bytes())).map_or("A", |(_, option)| option);
+    let option = CHOICES
+        .iter()
+        .find(|(word, _)| stance.starts_with(word.as_bytes()))
+        .map_or("A", |(_, option)| option);
     let mut reply = json!({
         "option": option,
         "confidence": 0.8,
-        "summary": format!("Option {option} carries what the case asks for at a price the team can pay."),
+        "summary": format!("Option {option} carries what the case asks for at a price the team can \
+            pay."),
         "claims": [
-            format!("Option {option} keeps the worst case small, and it can be undone within a day."),
-            format!("The case names two numbers, and both speak for option {option} rather than for the others."),
+            format!("Option {option} keeps the worst case small, and it can be undone within a \
+                day."),
+            format!("The case names two numbers, and both speak for option {option} rather than \
+                for the others."),
         ],
         "flips_if": "A measurement that shows the opposite under the load of a working day.",
     });
@@ -40,9 +46,13 @@ pub fn said(body: &[u8]) -> String {
     reply.to_string()
 }
 
-/// Quotes inside a message are escaped, so a word between bare quotes is the schema's name, not the prompt's.
+/// Quotes inside a message are escaped, so a word between bare quotes is the schema's name, not the
+/// prompt's.
 fn is_second_round(body: &[u8]) -> bool {
-    match (after(body, b"\"recommendation\""), after(body, b"\"response\"")) {
+    match (
+        after(body, b"\"recommendation\""),
+        after(body, b"\"response\""),
+    ) {
         (Some(_), _) => false,
         (None, Some(_)) => true,
         // No schema was sent; only the second round's prompt asks for this.
@@ -53,7 +63,10 @@ fn is_second_round(body: &[u8]) -> bool {
 /// An attack on the first claim of each other judge that the prompt tells about.
 fn challenges(body: &[u8]) -> Value {
     let heard = after(body, OTHERS).unwrap_or_default();
-    let length = heard.windows(OTHERS_END.len()).position(|window| window == OTHERS_END).unwrap_or(heard.len());
+    let length = heard
+        .windows(OTHERS_END.len())
+        .position(|window| window == OTHERS_END)
+        .unwrap_or(heard.len());
     let mut names: Vec<String> = Vec::new();
     for window in heard[..length].windows(4) {
         if let [b'J', judge @ b'1'..=b'9', b'#', claim @ b'1'..=b'9'] = window {
@@ -63,7 +76,13 @@ fn challenges(body: &[u8]) -> Value {
             }
         }
     }
-    names.iter().map(|name| json!({"claim": name, "verdict": "attack", "text": "Nothing in the case shows this."})).collect()
+    names
+        .iter()
+        .map(|name| {
+            json!({"claim": name, "verdict": "attack", "text": "Nothing in the \
+        case shows this."})
+        })
+        .collect()
 }
 
 /// What follows the first occurrence of `pattern`.
@@ -91,22 +110,42 @@ mod tests {
             "messages": [{"role": "system", "content": system}, {"role": "user", "content": user}],
             "response_format": schema.map(|name| json!({"type": "json_schema", "json_schema": {"name": name}})),
         });
-        let completion: Value = serde_json::from_str(&completion(request.to_string().as_bytes())).expect("JSON");
-        let content = completion["choices"][0]["message"]["content"].as_str().expect("text");
+        let completion: Value =
+            serde_json::from_str(&completion(request.to_string().as_bytes())).expect("JSON");
+        let content = completion["choices"][0]["message"]["content"]
+            .as_str()
+            .expect("text");
         serde_json::from_str(content).expect("JSON within")
     }
 
     #[test]
     fn each_stance_keeps_its_option() {
-        let second = "The other judges, under neutral names:\nJ2#1 a\nJ2#2 b\nJ3#1 c\nThe panel did not agree, \"convinced_by\" J7#1";
+        let second = "The other judges, under neutral names:\nJ2#1 a\nJ2#2 b\nJ3#1 c\nThe panel \
+            did not agree, \"convinced_by\" J7#1";
         for (stance, option) in CHOICES {
-            let first = asked(stance, "the word \"response\" in a question", Some("recommendation"));
-            assert_eq!((first["option"].as_str(), first.get("challenges")), (Some(option), None), "{stance}");
+            let first = asked(
+                stance,
+                "the word \"response\" in a question",
+                Some("recommendation"),
+            );
+            assert_eq!(
+                (first["option"].as_str(), first.get("challenges")),
+                (Some(option), None),
+                "{stance}"
+            );
             for schema in [Some("response"), None] {
                 let reply = asked(stance, second, schema);
-                let attacked: Vec<&str> =
-                    reply["challenges"].as_array().expect("a list").iter().filter_map(|c| c["claim"].as_str()).collect();
-                assert_eq!((reply["option"].as_str(), attacked), (Some(option), vec!["J2#1", "J3#1"]), "{stance} {schema:?}");
+                let attacked: Vec<&str> = reply["challenges"]
+                    .as_array()
+                    .expect("a list")
+                    .iter()
+                    .filter_map(|c| c["claim"].as_str())
+                    .collect();
+                assert_eq!(
+                    (reply["option"].as_str(), attacked),
+                    (Some(option), vec!["J2#1", "J3#1"]),
+                    "{stance} {schema:?}"
+                );
             }
         }
     }

@@ -24,7 +24,12 @@ impl Report {
         for (at, metric) in scenario.metrics.iter().enumerate() {
             let of = |arm: &'static str| Some((arm, samples.remove(&(*metric, arm))?));
             let samples: Vec<_> = ARMS.iter().map(|arm| arm.name).filter_map(of).collect();
-            self.rows.push(Row { scenario: scenario.name, metric, bound: scenario.bound.filter(|_| at == 0), samples });
+            self.rows.push(Row {
+                scenario: scenario.name,
+                metric,
+                bound: scenario.bound.filter(|_| at == 0),
+                samples,
+            });
         }
     }
 
@@ -37,16 +42,36 @@ impl Report {
         for row in &self.rows {
             let floor = row.floor();
             for (arm, samples) in &row.samples {
-                let Some(middle) = median(samples) else { continue };
-                let (least, most) = samples.iter().fold((f64::MAX, f64::MIN), |(least, most), value| (least.min(*value), most.max(*value)));
+                let Some(middle) = median(samples) else {
+                    continue;
+                };
+                let (least, most) = samples
+                    .iter()
+                    .fold((f64::MAX, f64::MIN), |(least, most), value| {
+                        (least.min(*value), most.max(*value))
+                    });
                 let range = format!("{} … {}", number(least), number(most));
-                let ratio = |to: Option<f64>| to.map(|to| format!("{:.3}", middle / to)).unwrap_or_default();
-                let target = targets::verdict((row.scenario, row.metric, arm), middle, floor, row.bound);
+                let ratio = |to: Option<f64>| {
+                    to.map(|to| format!("{:.3}", middle / to))
+                        .unwrap_or_default()
+                };
                 let target =
-                    target.map(|(reached, words)| format!("{words} {}", if reached { "reached" } else { "MISSED" })).unwrap_or_default();
-                let (scenario, metric, to_floor, to_bound, middle) =
-                    (row.scenario, row.metric, ratio(floor), ratio(row.bound), number(middle));
-                let line = format!("{scenario:<24}{metric:<22}{arm:<14}{middle:>10}{range:>22}{to_floor:>9}{to_bound:>10}  {target}");
+                    targets::verdict((row.scenario, row.metric, arm), middle, floor, row.bound);
+                let target = target
+                    .map(|(reached, words)| {
+                        format!("{words} {}", if reached { "reached" } else { "MISSED" })
+                    })
+                    .unwrap_or_default();
+                let (scenario, metric, to_floor, to_bound, middle) = (
+                    row.scenario,
+                    row.metric,
+                    ratio(floor),
+                    ratio(row.bound),
+                    number(middle),
+                );
+                let line = format!(
+                    "{scenario:<24}{metric:<22}{arm:<14}{middle:>10}{range:>22}{to_floor:>9}{to_bound:>10}  {target}"
+                );
                 // Writing to a string cannot fail.
                 let _ = write!(table, "\n{}", line.trim_end());
             }
@@ -62,7 +87,10 @@ impl Report {
 
 impl Row {
     fn floor(&self) -> Option<f64> {
-        self.samples.iter().find(|(arm, _)| *arm == ARMS[0].name).and_then(|(_, samples)| median(samples))
+        self.samples
+            .iter()
+            .find(|(arm, _)| *arm == ARMS[0].name)
+            .and_then(|(_, samples)| median(samples))
     }
 
     fn json(&self) -> Value {
@@ -70,9 +98,14 @@ impl Row {
         let arm = |(arm, samples): &(&str, Vec<f64>)| {
             let middle = median(samples);
             let ratio = middle.zip(floor).map(|(middle, floor)| middle / floor);
-            let reached = middle.and_then(|middle| targets::verdict((self.scenario, self.metric, arm), middle, floor, self.bound));
+            let reached = middle.and_then(|middle| {
+                targets::verdict((self.scenario, self.metric, arm), middle, floor, self.bound)
+            });
             let reached = reached.map(|(reached, _)| reached);
-            ((*arm).to_owned(), json!({"median": middle, "samples": samples, "ratio_to_floor": ratio, "target_reached": reached}))
+            (
+                (*arm).to_owned(),
+                json!({"median": middle, "samples": samples, "ratio_to_floor": ratio, "target_reached": reached}),
+            )
         };
         let arms: Map<String, Value> = self.samples.iter().map(arm).collect();
         json!({"scenario": self.scenario, "metric": self.metric, "bound": self.bound, "arms": arms})

@@ -50,7 +50,11 @@ pub struct Complaint {
 
 impl Complaint {
     fn new(file: &str, line: usize, what: impl Into<String>) -> Self {
-        Self { file: file.to_owned(), line, what: what.into() }
+        Self {
+            file: file.to_owned(),
+            line,
+            what: what.into(),
+        }
     }
 }
 

@@ -21,8 +21,14 @@ pub fn unused(tree: &Tree, complaints: &mut Vec<Complaint>) {
     for (file, name) in prompts(tree) {
         let declared = format!("\"{name}\"");
         let included = format!("/prompts/{name}\"");
-        let engine = tree.files.iter().filter(|source| source.path.starts_with(ENGINE));
-        if !engine.into_iter().any(|source| source.text.contains(&declared) || source.text.contains(&included)) {
+        let engine = tree
+            .files
+            .iter()
+            .filter(|source| source.path.starts_with(ENGINE));
+        if !engine
+            .into_iter()
+            .any(|source| source.text.contains(&declared) || source.text.contains(&included))
+        {
             complaints.push(Complaint::new(
                 &file.path,
                 1,
@@ -33,7 +39,9 @@ pub fn unused(tree: &Tree, complaints: &mut Vec<Complaint>) {
 }
 
 fn prompts(tree: &Tree) -> impl Iterator<Item = (&File, &str)> {
-    tree.files.iter().filter_map(|file| file.path.strip_prefix(PROMPTS).map(|name| (file, name)))
+    tree.files
+        .iter()
+        .filter_map(|file| file.path.strip_prefix(PROMPTS).map(|name| (file, name)))
 }
 
 fn broken_hole(line: &str) -> Option<String> {
@@ -45,7 +53,11 @@ fn broken_hole(line: &str) -> Option<String> {
         let Some((name, tail)) = after.split_once("}}") else {
             return Some("`{{` without its `}}` in the same line".to_owned());
         };
-        if name.is_empty() || !name.chars().all(|c| c.is_ascii_lowercase() || c.is_ascii_digit() || c == '_') {
+        if name.is_empty()
+            || !name
+                .chars()
+                .all(|c| c.is_ascii_lowercase() || c.is_ascii_digit() || c == '_')
+        {
             return Some(format!("`{{{{{name}}}}}` is not the name of a hole"));
         }
         rest = tail;

@@ -30,7 +30,11 @@ impl Source {
         };
         let code = only(Kind::Code);
         let test_lines = test_lines(&code);
-        Self { comments: only(Kind::Comment), code, test_lines }
+        Self {
+            comments: only(Kind::Comment),
+            code,
+            test_lines,
+        }
     }
 
     /// Whether that line, from 1, belongs to a `#[cfg(test)]` item.
@@ -40,7 +44,11 @@ impl Source {
 
     /// Lines of code with their numbers from 1, and whether they belong to a `#[cfg(test)]` item.
     pub fn lines(&self) -> impl Iterator<Item = (usize, &str, bool)> {
-        self.code.lines().zip(&self.test_lines).enumerate().map(|(at, (line, test))| (at + 1, line, *test))
+        self.code
+            .lines()
+            .zip(&self.test_lines)
+            .enumerate()
+            .map(|(at, (line, test))| (at + 1, line, *test))
     }
 }
 
@@ -51,7 +59,12 @@ fn kinds(text: &[u8]) -> Vec<Kind> {
     while at < text.len() {
         let rest = &text[at..];
         let (kind, length) = match rest {
-            [b'/', b'/', ..] => (Kind::Comment, rest.iter().position(|byte| *byte == b'\n').unwrap_or(rest.len())),
+            [b'/', b'/', ..] => (
+                Kind::Comment,
+                rest.iter()
+                    .position(|byte| *byte == b'\n')
+                    .unwrap_or(rest.len()),
+            ),
             [b'/', b'*', ..] => (Kind::Comment, block_comment(rest)),
             [b'r', b'"' | b'#', ..] if !continues_word(text, at) => match raw_string(rest) {
                 Some(length) => (Kind::Quoted, length),
@@ -67,7 +80,11 @@ fn kinds(text: &[u8]) -> Vec<Kind> {
             _ => (Kind::Code, 1),
         };
         // The quotes themselves stay code, so that a string is still seen to be one.
-        let inner = if kind == Kind::Quoted { at + 1..at + length.max(2) - 1 } else { at..at + length };
+        let inner = if kind == Kind::Quoted {
+            at + 1..at + length.max(2) - 1
+        } else {
+            at..at + length
+        };
         kinds[inner].fill(kind);
         at += length;
     }
@@ -76,7 +93,11 @@ fn kinds(text: &[u8]) -> Vec<Kind> {
 
 fn continues_word(text: &[u8], at: usize) -> bool {
     // `br"…"` is a raw string as well.
-    let before = if at > 0 && text[at - 1] == b'b' { at - 1 } else { at };
+    let before = if at > 0 && text[at - 1] == b'b' {
+        at - 1
+    } else {
+        at
+    };
     before > 0 && (text[before - 1].is_ascii_alphanumeric() || text[before - 1] == b'_')
 }
 
@@ -107,8 +128,12 @@ fn raw_string(text: &[u8]) -> Option<usize> {
     if text.get(body - 1) != Some(&b'"') {
         return None;
     }
-    let end: Vec<u8> = std::iter::once(b'"').chain(std::iter::repeat_n(b'#', hashes)).collect();
-    let length = text[body..].windows(end.len()).position(|window| window == end);
+    let end: Vec<u8> = std::iter::once(b'"')
+        .chain(std::iter::repeat_n(b'#', hashes))
+        .collect();
+    let length = text[body..]
+        .windows(end.len())
+        .position(|window| window == end);
     Some(length.map_or(text.len(), |length| body + length + end.len()))
 }
 
@@ -133,7 +158,9 @@ fn character(text: &[u8]) -> Option<usize> {
 /// Which lines belong to an item under `#[cfg(test)]`, or under `#[cfg(all(test, …))]`.
 fn test_lines(code: &str) -> Vec<bool> {
     let mut lines = vec![false; code.lines().count()];
-    let starts = ["#[cfg(test)]", "#[cfg(all(test,"].into_iter().flat_map(|attribute| code.match_indices(attribute));
+    let starts = ["#[cfg(test)]", "#[cfg(all(test,"]
+        .into_iter()
+        .flat_map(|attribute| code.match_indices(attribute));
     for (start, attribute) in starts {
         let end = item_end(code, start + attribute.len());
         let first = line_of(code, start);
@@ -159,5 +186,9 @@ fn item_end(code: &str, from: usize) -> usize {
 
 /// The line, from 1, in which a byte stands.
 pub fn line_of(text: &str, at: usize) -> usize {
-    text.as_bytes()[..at].iter().filter(|byte| **byte == b'\n').count() + 1
+    text.as_bytes()[..at]
+        .iter()
+        .filter(|byte| **byte == b'\n')
+        .count()
+        + 1
 }

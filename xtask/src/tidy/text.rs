@@ -5,7 +5,12 @@ use super::{Complaint, Tree, tree::File};
 /// Written in two pieces, so that this file does not break its own rules.
 const MARKS: &[&str] = &[concat!("FIX", "ME"), concat!("XX", "X")];
 const UNFINISHED: &[&str] = &["todo!(", "unimplemented!(", "dbg!("];
-const MACHINE: &[&str] = &[concat!("/wo", "rk/"), concat!("/ro", "ot/"), concat!("/ho", "me/"), concat!("/Use", "rs/")];
+const MACHINE: &[&str] = &[
+    concat!("/wo", "rk/"),
+    concat!("/ro", "ot/"),
+    concat!("/ho", "me/"),
+    concat!("/Use", "rs/"),
+];
 const HOSTS: &[&str] = &[
     concat!("index.crates", ".io"),
     concat!("static.crates", ".io"),
@@ -21,15 +26,26 @@ const HOSTS: &[&str] = &[
 pub fn leftovers(tree: &Tree, complaints: &mut Vec<Complaint>) {
     for file in &tree.files {
         // In Rust, a mark inside a string is data.
-        let prose = file.rust.as_ref().map_or(&file.text, |source| &source.comments);
+        let prose = file
+            .rust
+            .as_ref()
+            .map_or(&file.text, |source| &source.comments);
         for (at, line) in prose.lines().enumerate() {
             for mark in MARKS.iter().filter(|mark| is_word(line, mark)) {
-                complaints.push(Complaint::new(&file.path, at + 1, format!("{mark}: finish it or open an issue")));
+                complaints.push(Complaint::new(
+                    &file.path,
+                    at + 1,
+                    format!("{mark}: finish it or open an issue"),
+                ));
             }
         }
         for (number, line, _) in file.rust.iter().flat_map(|source| source.lines()) {
             for call in UNFINISHED.iter().filter(|call| line.contains(**call)) {
-                complaints.push(Complaint::new(&file.path, number, format!("`{call}…)`: finish it")));
+                complaints.push(Complaint::new(
+                    &file.path,
+                    number,
+                    format!("`{call}…)`: finish it"),
+                ));
             }
         }
     }
@@ -40,7 +56,11 @@ pub fn machine_paths(tree: &Tree, complaints: &mut Vec<Complaint>) {
     for file in &tree.files {
         for (at, line) in file.text.lines().enumerate() {
             for path in MACHINE.iter().filter(|path| starts_path(line, path)) {
-                complaints.push(Complaint::new(&file.path, at + 1, format!("`{path}…` is a path of one machine")));
+                complaints.push(Complaint::new(
+                    &file.path,
+                    at + 1,
+                    format!("`{path}…` is a path of one machine"),
+                ));
             }
         }
     }
@@ -51,7 +71,11 @@ pub fn package_hosts(tree: &Tree, complaints: &mut Vec<Complaint>) {
     for file in &tree.files {
         for (at, line) in file.text.lines().enumerate() {
             for host in HOSTS.iter().filter(|host| line.contains(**host)) {
-                complaints.push(Complaint::new(&file.path, at + 1, format!("`{host}`: packages come from wherever the machine says")));
+                complaints.push(Complaint::new(
+                    &file.path,
+                    at + 1,
+                    format!("`{host}`: packages come from wherever the machine says"),
+                ));
             }
         }
     }
@@ -61,9 +85,14 @@ pub fn package_hosts(tree: &Tree, complaints: &mut Vec<Complaint>) {
 pub fn links(tree: &Tree, complaints: &mut Vec<Complaint>) {
     for file in tree.files.iter().filter(|file| file.path.ends_with(".md")) {
         for (number, target) in targets(&file.text) {
-            let outside = target.contains("://") || target.starts_with("mailto:") || target.starts_with('#');
+            let outside =
+                target.contains("://") || target.starts_with("mailto:") || target.starts_with('#');
             if !outside && !resolve(file, target).is_some_and(|path| tree.holds(&path)) {
-                complaints.push(Complaint::new(&file.path, number, format!("the link to `{target}` leads nowhere")));
+                complaints.push(Complaint::new(
+                    &file.path,
+                    number,
+                    format!("the link to `{target}` leads nowhere"),
+                ));
             }
         }
     }
@@ -80,9 +109,14 @@ fn targets(text: &str) -> Vec<(usize, &str)> {
             // Every other piece between backticks is code.
             let prose = line.split('`').step_by(2);
             let ends = |rest: &'_ str| rest.find([')', ' ']).unwrap_or(rest.len());
-            let inline = prose.flat_map(|piece| piece.split("](").skip(1)).map(move |rest| &rest[..ends(rest)]);
+            let inline = prose
+                .flat_map(|piece| piece.split("](").skip(1))
+                .map(move |rest| &rest[..ends(rest)]);
             found.extend(inline.map(|target| (at + 1, target)));
-            let defined = line.strip_prefix('[').and_then(|rest| rest.split_once("]: ")).map(|(_, target)| target.trim());
+            let defined = line
+                .strip_prefix('[')
+                .and_then(|rest| rest.split_once("]: "))
+                .map(|(_, target)| target.trim());
             found.extend(defined.map(|target| (at + 1, target)));
         }
     }
@@ -91,8 +125,16 @@ fn targets(text: &str) -> Vec<(usize, &str)> {
 
 /// The path from the root to which a link leads; `None` when it leaves the repository.
 fn resolve(file: &File, target: &str) -> Option<String> {
-    let target = target.split('#').next().unwrap_or_default().trim_matches(['<', '>']);
-    let mut parts: Vec<&str> = if target.starts_with('/') { Vec::new() } else { file.path.split('/').collect() };
+    let target = target
+        .split('#')
+        .next()
+        .unwrap_or_default()
+        .trim_matches(['<', '>']);
+    let mut parts: Vec<&str> = if target.starts_with('/') {
+        Vec::new()
+    } else {
+        file.path.split('/').collect()
+    };
     parts.pop();
     for part in target.split('/') {
         match part {
@@ -105,11 +147,14 @@ fn resolve(file: &File, target: &str) -> Option<String> {
 }
 
 fn is_word(line: &str, word: &str) -> bool {
-    line.match_indices(word)
-        .any(|(at, _)| !line[..at].ends_with(char::is_alphanumeric) && !line[at + word.len()..].starts_with(char::is_alphanumeric))
+    line.match_indices(word).any(|(at, _)| {
+        !line[..at].ends_with(char::is_alphanumeric)
+            && !line[at + word.len()..].starts_with(char::is_alphanumeric)
+    })
 }
 
 /// Whether the path starts there rather than going on from another folder or a host.
 fn starts_path(line: &str, path: &str) -> bool {
-    line.match_indices(path).any(|(at, _)| !line[..at].ends_with(|c: char| c.is_alphanumeric() || "._-~/}".contains(c)))
+    line.match_indices(path)
+        .any(|(at, _)| !line[..at].ends_with(|c: char| c.is_alphanumeric() || "._-~/}".contains(c)))
 }

@@ -35,7 +35,10 @@ pub enum TreeError {
 impl std::fmt::Display for TreeError {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         match self {
-            Self::Git(error) => write!(f, "git could not list the files (is git installed?): {error}"),
+            Self::Git(error) => write!(
+                f,
+                "git could not list the files (is git installed?): {error}"
+            ),
             Self::Read(path, error) => write!(f, "cannot read {}: {error}", path.display()),
         }
     }
@@ -46,7 +49,11 @@ impl std::error::Error for TreeError {}
 impl Tree {
     /// Reads what is below `root`.
     pub fn read(root: &Path) -> Result<Self, TreeError> {
-        let mut paths = if root.join(".git").exists() { tracked(root)? } else { walked(root)? };
+        let mut paths = if root.join(".git").exists() {
+            tracked(root)?
+        } else {
+            walked(root)?
+        };
         paths.sort();
         let mut files = Vec::new();
         for path in paths {
@@ -66,13 +73,19 @@ impl Tree {
 
     /// The `.rs` files with their code.
     pub fn rust(&self) -> impl Iterator<Item = (&File, &Source)> {
-        self.files.iter().filter_map(|file| file.rust.as_ref().map(|source| (file, source)))
+        self.files
+            .iter()
+            .filter_map(|file| file.rust.as_ref().map(|source| (file, source)))
     }
 
     /// Whether there is such a file or folder.
     pub fn holds(&self, path: &str) -> bool {
         let folder = format!("{path}/");
-        path.is_empty() || self.files.iter().any(|file| file.path == path || file.path.starts_with(&folder))
+        path.is_empty()
+            || self
+                .files
+                .iter()
+                .any(|file| file.path == path || file.path.starts_with(&folder))
     }
 }
 
@@ -85,29 +98,51 @@ impl File {
 
     /// Whether the whole file is for tests or tools.
     pub fn is_aside(&self) -> bool {
-        self.is_test() || ["crates/rebut-testkit/", "xtask/"].iter().any(|folder| self.path.starts_with(folder))
+        self.is_test()
+            || ["crates/rebut-testkit/", "xtask/"]
+                .iter()
+                .any(|folder| self.path.starts_with(folder))
     }
 
     /// Whether the whole file is a test, a benchmark or an example.
     pub fn is_test(&self) -> bool {
         let mut folders: Vec<&str> = self.path.split('/').collect();
         let name = folders.pop();
-        name == Some("tests.rs") || folders.iter().any(|folder| ["tests", "benches", "examples"].contains(folder))
+        name == Some("tests.rs")
+            || folders
+                .iter()
+                .any(|folder| ["tests", "benches", "examples"].contains(folder))
     }
 }
 
 /// Tracked files and new ones that are not ignored.
 fn tracked(root: &Path) -> Result<Vec<String>, TreeError> {
     let output = Command::new("git")
-        // The checkout may belong to another user, as in containers; listing names runs nothing of it.
-        .args(["-c", "safe.directory=*", "ls-files", "-z", "--cached", "--others", "--exclude-standard", "--deduplicate"])
+        // The checkout may belong to another user, as in containers; listing names runs nothing of
+        // it.
+        .args([
+            "-c",
+            "safe.directory=*",
+            "ls-files",
+            "-z",
+            "--cached",
+            "--others",
+            "--exclude-standard",
+            "--deduplicate",
+        ])
         .current_dir(root)
         .output()
         .map_err(|error| TreeError::Git(error.to_string()))?;
     if !output.status.success() {
-        return Err(TreeError::Git(String::from_utf8_lossy(&output.stderr).trim().to_owned()));
+        return Err(TreeError::Git(
+            String::from_utf8_lossy(&output.stderr).trim().to_owned(),
+        ));
     }
-    Ok(String::from_utf8_lossy(&output.stdout).split('\0').filter(|path| !path.is_empty()).map(str::to_owned).collect())
+    Ok(String::from_utf8_lossy(&output.stdout)
+        .split('\0')
+        .filter(|path| !path.is_empty())
+        .map(str::to_owned)
+        .collect())
 }
 
 /// Every file of an exported tree, which has no git.

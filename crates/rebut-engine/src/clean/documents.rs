@@ -2,8 +2,9 @@
 
 use super::{for_people, one_line};
 
-/// A line of Markdown: no tag, link, picture or heading comes out of it, and no host makes a link or a message to somebody of it. What stands in
-/// back quotes stays as it is, since nothing in code is obeyed: so addresses, `@names` and `#numbers` are put there. A back quote without its partner
+/// A line of Markdown: no tag, link, picture or heading comes out of it, and no host makes a link
+/// or a message to somebody of it. What stands in back quotes stays as it is, since nothing in code
+/// is obeyed: so addresses, `@names` and `#numbers` are put there. A back quote without its partner
 /// could find one in another text, so it is escaped.
 pub fn for_markdown(text: &str) -> String {
     let line = one_line(text);
@@ -23,10 +24,14 @@ pub fn for_markdown(text: &str) -> String {
         }
         // At the beginning of a word, or right behind code, where a host reads on as if one began.
         if safe.is_empty() || safe.ends_with(|c: char| c.is_whitespace() || c == '`') {
-            let token = &rest[..rest.find(|c: char| c.is_whitespace() || c == '`').unwrap_or(rest.len())];
+            let token = &rest[..rest
+                .find(|c: char| c.is_whitespace() || c == '`')
+                .unwrap_or(rest.len())];
             if let Some((before, reference)) = reference_in(token) {
                 rest = &rest[before.len() + reference.len()..];
-                before.chars().for_each(|c| push_escaped(c, None, &mut safe));
+                before
+                    .chars()
+                    .for_each(|c| push_escaped(c, None, &mut safe));
                 push_reference(reference, rest.starts_with('`'), &mut safe);
                 continue;
             }
@@ -50,9 +55,12 @@ fn push_escaped(c: char, next: Option<char>, safe: &mut String) {
     safe.push(c);
 }
 
-/// What of a word hosts make a link or a message of, and what stands before it: an address, `@somebody`, `#12`.
+/// What of a word hosts make a link or a message of, and what stands before it: an address,
+/// `@somebody`, `#12`.
 fn reference_in(token: &str) -> Option<(&str, &str)> {
-    const SIGNS: &[char] = &['(', '[', '{', '"', '\'', '“', '‘', '<', '*', '_', '!', '~', '|', '>'];
+    const SIGNS: &[char] = &[
+        '(', '[', '{', '"', '\'', '“', '‘', '<', '*', '_', '!', '~', '|', '>',
+    ];
     let core = token.trim_start_matches(SIGNS);
     let before = &token[..token.len() - core.len()];
     let core = core.trim_end_matches(|c| ".,;:!?)}\"'”’>*_~|".contains(c));
@@ -60,18 +68,24 @@ fn reference_in(token: &str) -> Option<(&str, &str)> {
 }
 
 fn is_reference(word: &str) -> bool {
-    let followed_by =
-        |sign: char, is_next: fn(char) -> bool| word.match_indices(sign).any(|(at, sign)| word[at + sign.len()..].starts_with(is_next));
+    let followed_by = |sign: char, is_next: fn(char) -> bool| {
+        word.match_indices(sign)
+            .any(|(at, sign)| word[at + sign.len()..].starts_with(is_next))
+    };
     // Nearly every word is none, and there are many.
     if !word.contains(['@', '#', ':', '.', '-']) {
         return false;
     }
     let lower = word.to_ascii_lowercase();
     let is_address = lower.contains("://") || lower.contains("www.") || lower.contains("mailto:");
-    is_address || followed_by('@', char::is_alphanumeric) || followed_by('#', |c| c.is_ascii_digit()) || lower.starts_with("gh-")
+    is_address
+        || followed_by('@', char::is_alphanumeric)
+        || followed_by('#', |c| c.is_ascii_digit())
+        || lower.starts_with("gh-")
 }
 
-/// In back quotes; where others stand beside it, with a gap of no width behind each sign that a host looks for.
+/// In back quotes; where others stand beside it, with a gap of no width behind each sign that a
+/// host looks for.
 fn push_reference(reference: &str, has_tick_behind: bool, safe: &mut String) {
     if has_tick_behind || safe.ends_with('`') {
         safe.push_str(&for_comment(reference));
@@ -80,8 +94,9 @@ fn push_reference(reference: &str, has_tick_behind: bool, safe: &mut String) {
     }
 }
 
-/// Text for a comment at a code host, also inside of tags there: no tag, link or picture comes out of it, nobody is called, nothing is referred to.
-/// A host looks for names and numbers when entities are read already, so each sign has a gap of no width behind it.
+/// Text for a comment at a code host, also inside of tags there: no tag, link or picture comes out
+/// of it, nobody is called, nothing is referred to. A host looks for names and numbers when
+/// entities are read already, so each sign has a gap of no width behind it.
 pub fn for_comment(text: &str) -> String {
     const GAP: &str = "&#8203;";
     let line = one_line(text);
@@ -95,7 +110,9 @@ pub fn for_comment(text: &str) -> String {
             '>' => safe.push_str("&gt;"),
             '&' => safe.push_str("&amp;"),
             '@' | '#' => safe.push_str(&format!("{c}{GAP}")),
-            ':' if rest.starts_with("//") || ends_in(&safe, "mailto") => safe.push_str(&format!(":{GAP}")),
+            ':' if rest.starts_with("//") || ends_in(&safe, "mailto") => {
+                safe.push_str(&format!(":{GAP}"))
+            }
             _ if lower == "www." => safe.push_str(&format!("{c}{GAP}")),
             '-' if ends_in(&safe, "gh") => safe.push_str(&format!("-{GAP}")),
             '[' | ']' | '!' | '|' | '`' | '*' | '_' | '\\' | '~' => {
@@ -109,10 +126,14 @@ pub fn for_comment(text: &str) -> String {
 }
 
 fn ends_in(text: &str, word: &str) -> bool {
-    text.len().checked_sub(word.len()).and_then(|from| text.get(from..)).is_some_and(|end| end.eq_ignore_ascii_case(word))
+    text.len()
+        .checked_sub(word.len())
+        .and_then(|from| text.get(from..))
+        .is_some_and(|end| end.eq_ignore_ascii_case(word))
 }
 
-/// Text for a message of SARIF, which knows links in brackets; viewers make links of addresses besides.
+/// Text for a message of SARIF, which knows links in brackets; viewers make links of addresses
+/// besides.
 pub fn for_sarif(text: &str) -> String {
     for_people(text).replace("](", "] (").replace("://", ": //")
 }
@@ -122,12 +143,15 @@ pub fn as_inline_code(name: &str) -> String {
     format!("`{}`", one_line(name).replace('`', "'"))
 }
 
-/// Writes what would begin a heading, list, quotation, rule or fence at the start of a line as plain text, and gives the rest.
+/// Writes what would begin a heading, list, quotation, rule or fence at the start of a line as
+/// plain text, and gives the rest.
 fn opening<'a>(line: &'a str, safe: &mut String) -> &'a str {
     let word = line.split(' ').next().unwrap_or_default();
     let number = word.trim_start_matches(|c: char| c.is_ascii_digit());
     let is_numbered = number.len() < word.len() && [".", ")"].contains(&number);
-    let is_mark = line.starts_with('>') || line.starts_with("~~~") || (!word.is_empty() && word.chars().all(|c| "#-+*=_".contains(c)));
+    let is_mark = line.starts_with('>')
+        || line.starts_with("~~~")
+        || (!word.is_empty() && word.chars().all(|c| "#-+*=_".contains(c)));
     let plain = if is_numbered { word.len() - 1 } else { 0 };
     if !is_numbered && !is_mark {
         return line;
@@ -162,7 +186,14 @@ pub fn as_block(text: &str) -> String {
 
 /// The same for code, named by its language; a name that is no plain word is left out.
 pub fn as_code(language: &str, code: &str) -> String {
-    let (language, text) = (if language.chars().all(|c| c.is_ascii_lowercase()) { language } else { "" }, code);
+    let (language, text) = (
+        if language.chars().all(|c| c.is_ascii_lowercase()) {
+            language
+        } else {
+            ""
+        },
+        code,
+    );
     let shown = for_people(text);
     let longest = shown.split(|c| c != '`').map(str::len).max().unwrap_or(0);
     let fence = "`".repeat(longest.max(2) + 1);
@@ -178,12 +209,27 @@ mod tests {
         let rows = [
             ("plain - 3 < 4, a[0] * b_c!", "plain - 3 \\< 4, a[0] * b_c!"),
             ("<script>alert(1)</script>", "\\<script>alert(1)\\</script>"),
-            ("![i](http://x) [a][b] [c]: http://x [d]", "![`i](http://x`) [a\\][b] [c\\]: `http://x` [d\\]"),
-            ("see https://x.y/z, (www.x.y) or me@x.y", "see `https://x.y/z`, (`www.x.y`) or `me@x.y`"),
-            ("@all: #12 and a/b#3, GH-4.", "`@all`: `#12` and `a/b#3`, `GH-4`."),
+            (
+                "![i](http://x) [a][b] [c]: http://x [d]",
+                "![`i](http://x`) [a\\][b] [c\\]: `http://x` [d\\]",
+            ),
+            (
+                "see https://x.y/z, (www.x.y) or me@x.y",
+                "see `https://x.y/z`, (`www.x.y`) or `me@x.y`",
+            ),
+            (
+                "@all: #12 and a/b#3, GH-4.",
+                "`@all`: `#12` and `a/b#3`, `GH-4`.",
+            ),
             ("`a`@all", "`a`@&#8203;all"),
-            ("a #tag, an @ sign, C# 12, C:/x", "a #tag, an @ sign, C# 12, C:/x"),
-            ("`a < b` and ``x ` <y>`` <z>", "`a < b` and ``x ` <y>`` \\<z>"),
+            (
+                "a #tag, an @ sign, C# 12, C:/x",
+                "a #tag, an @ sign, C# 12, C:/x",
+            ),
+            (
+                "`a < b` and ``x ` <y>`` <z>",
+                "`a < b` and ``x ` <y>`` \\<z>",
+            ),
             ("` <b>", "\\` \\<b>"),
             ("\\` <b> `", "\\\\` <b> `"),
             ("``` <b> ``", "\\`\\`\\` \\<b> \\`\\`"),
@@ -200,19 +246,35 @@ mod tests {
             assert_eq!(for_markdown(said), written, "{said}");
         }
         let long = "a word ".repeat(1 << 18);
-        assert_eq!(for_markdown(&long), long.trim_end(), "a book is as good as a line");
+        assert_eq!(
+            for_markdown(&long),
+            long.trim_end(),
+            "a book is as good as a line"
+        );
         assert_eq!(as_code("python", "x = 1\n"), "```python\nx = 1\n```\n");
         assert_eq!(as_code("x` \n# y", "x"), "```\nx\n```\n");
-        assert_eq!(as_block("a ```` b\n<c>\n"), "`````text\na ```` b\n<c>\n`````\n");
+        assert_eq!(
+            as_block("a ```` b\n<c>\n"),
+            "`````text\na ```` b\n<c>\n`````\n"
+        );
     }
 
     #[test]
     fn nothing_of_a_model_is_a_tag_a_link_or_a_mention_in_a_comment() {
         let rows = [
             ("<!-- rebut:review -->", "&lt;\\!-- rebut:review --&gt;"),
-            ("see [here](http://x) @all", "see \\[here\\](http:&#8203;//x) @&#8203;all"),
-            ("</details>\n# new #12", "&lt;/details&gt; #&#8203; new #&#8203;12"),
-            ("a & b `c` WWW.x mailto:y GH-1", "a &amp; b \\`c\\` W&#8203;WW.x mailto:&#8203;y GH-&#8203;1"),
+            (
+                "see [here](http://x) @all",
+                "see \\[here\\](http:&#8203;//x) @&#8203;all",
+            ),
+            (
+                "</details>\n# new #12",
+                "&lt;/details&gt; #&#8203; new #&#8203;12",
+            ),
+            (
+                "a & b `c` WWW.x mailto:y GH-1",
+                "a &amp; b \\`c\\` W&#8203;WW.x mailto:&#8203;y GH-&#8203;1",
+            ),
         ];
         for (text, expected) in rows {
             assert_eq!(for_comment(text), expected);

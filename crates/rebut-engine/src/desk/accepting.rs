@@ -1,5 +1,5 @@
-//! What was accepted is done: work that changes something ends whether or not its caller waits, and debates
-//! that this process has claimed and does not run are found.
+//! What was accepted is done: work that changes something ends whether or not its caller waits, and
+//! debates that this process has claimed and does not run are found.
 
 use super::{Desk, Inner};
 use crate::{DebateId, error::DeskError};
@@ -9,10 +9,15 @@ use std::{
 };
 use tokio::sync::watch as channel;
 
-/// Does something in a task of its own. The caller only waits for word of it, and may stop waiting: it is
-/// done all the same.
-pub(super) async fn apart<T: Send + 'static>(work: impl Future<Output = Result<T, DeskError>> + Send + 'static) -> Result<T, DeskError> {
-    match tokio::spawn(work).await.map_err(tokio::task::JoinError::try_into_panic) {
+/// Does something in a task of its own. The caller only waits for word of it, and may stop waiting:
+/// it is done all the same.
+pub(super) async fn apart<T: Send + 'static>(
+    work: impl Future<Output = Result<T, DeskError>> + Send + 'static,
+) -> Result<T, DeskError> {
+    match tokio::spawn(work)
+        .await
+        .map_err(tokio::task::JoinError::try_into_panic)
+    {
         Ok(done) => done,
         Err(Ok(panic)) => std::panic::resume_unwind(panic),
         Err(Err(_)) => Err(DeskError::WrongState("this process is ending".to_owned())),
@@ -43,7 +48,10 @@ impl Beginning {
     /// From before its claim is written: whoever looks for claims without a run must not find it.
     pub(super) fn of(inner: &Arc<Inner>, id: DebateId) -> Self {
         mark(&inner.begun, id);
-        Self { inner: inner.clone(), id }
+        Self {
+            inner: inner.clone(),
+            id,
+        }
     }
 }
 
@@ -62,7 +70,10 @@ struct GivingUp {
 impl GivingUp {
     fn of(inner: &Arc<Inner>, id: DebateId) -> Self {
         mark(&inner.given_up, id);
-        Self { inner: inner.clone(), id }
+        Self {
+            inner: inner.clone(),
+            id,
+        }
     }
 }
 
@@ -76,7 +87,11 @@ impl Inner {
     /// Waits until a debate is not being given up here.
     pub(super) async fn not_given_up(&self, id: DebateId) {
         // The other end lives as long as this.
-        let _ = self.given_up.subscribe().wait_for(|all| !all.contains_key(&id)).await;
+        let _ = self
+            .given_up
+            .subscribe()
+            .wait_for(|all| !all.contains_key(&id))
+            .await;
     }
 
     /// From now on whatever begins here leaves at once.
@@ -105,9 +120,9 @@ impl Inner {
 }
 
 impl Desk {
-    /// Debates that are recorded as running, that this process has claimed and does not run, the oldest
-    /// first: their runs ended without a word, e.g. since the database could not be read. One whose run
-    /// crashed here is left alone for a while.
+    /// Debates that are recorded as running, that this process has claimed and does not run, the
+    /// oldest first: their runs ended without a word, e.g. since the database could not be read.
+    /// One whose run crashed here is left alone for a while.
     pub async fn stranded(&self) -> Result<Vec<DebateId>, DeskError> {
         // Looked at before and after: one that began or ended meanwhile is not stranded.
         let before = self.inner.occupied();
@@ -120,11 +135,14 @@ impl Desk {
 
     /// Gives up a debate that cannot be run here, and keeps the reason until somebody runs it.
     pub async fn give_up(&self, id: DebateId, why: &str) -> Result<(), DeskError> {
-        // Before looking: whoever takes it up looks after saying so. One of both sees the other, so that the
-        // claim of a run that has just begun is never given up.
+        // Before looking: whoever takes it up looks after saying so. One of both sees the other, so
+        // that the claim of a run that has just begun is never given up.
         let giving_up = GivingUp::of(&self.inner, id);
         if self.inner.occupied().contains(&id) {
-            return Err(DeskError::WrongState(format!("debate {} runs here; it is not given up", id.short())));
+            return Err(DeskError::WrongState(format!(
+                "debate {} runs here; it is not given up",
+                id.short()
+            )));
         }
         let (store, why) = (self.inner.store.clone(), why.to_owned());
         apart(async move {

@@ -1,4 +1,5 @@
-//! The desk: the one façade that starts, resumes, watches, steers and keeps debates, and the only spawner.
+//! The desk: the one façade that starts, resumes, watches, steers and keeps debates, and the only
+//! spawner.
 
 mod accepting;
 mod keep;
@@ -80,8 +81,8 @@ struct Inner {
     leaving: AtomicBool,
     /// Debates whose runs crashed here, and when.
     crashed: Mutex<HashMap<DebateId, Instant>>,
-    /// Debates whose runs ended here without a word in their journals, and how long those are in the
-    /// database: until somebody goes on behind that, nothing more comes of them.
+    /// Debates whose runs ended here without a word in their journals, and how long those are in
+    /// the database: until somebody goes on behind that, nothing more comes of them.
     halted: Mutex<HashMap<DebateId, u64>>,
     patience: Arc<Patience>,
     /// Who is told of what is appended.
@@ -120,8 +121,8 @@ pub struct DeskOptions {
     pub sandbox: Arc<dyn Sandbox>,
     /// Who is told of every event.
     pub observer: Option<Arc<dyn Observer>>,
-    /// How long a run waits while nothing can be written or the database is out of reach, before it ends
-    /// and stays open; `None` is as long as it takes.
+    /// How long a run waits while nothing can be written or the database is out of reach, before it
+    /// ends and stays open; `None` is as long as it takes.
     pub patience: Option<Duration>,
 }
 
@@ -148,7 +149,8 @@ pub struct More {
     pub caps: Caps,
     /// Seconds for the whole run; 0 is no limit.
     pub debate_seconds: Option<u64>,
-    /// Seconds a person may take to approve the result; never less than before, and a fork that asks for none keeps those of its origin.
+    /// Seconds a person may take to approve the result; never less than before, and a fork that
+    /// asks for none keeps those of its origin.
     pub approval_seconds: Option<u64>,
 }
 
@@ -194,7 +196,11 @@ impl Desk {
     }
 
     /// A desk with everything said.
-    pub fn with_options(store: Arc<dyn Store>, models: Arc<dyn Models>, options: DeskOptions) -> Self {
+    pub fn with_options(
+        store: Arc<dyn Store>,
+        models: Arc<dyn Models>,
+        options: DeskOptions,
+    ) -> Self {
         let deadlines = Arc::new(Deadlines::new(store.clone(), options.clock));
         Self {
             inner: Arc::new(Inner {
@@ -233,14 +239,28 @@ impl Desk {
     pub async fn find(&self, prefix: &str) -> Result<Session, DeskError> {
         let prefix = prefix.trim().to_lowercase();
         let filter = match prefix.as_str() {
-            "last" => Filter { limit: 1, ..Filter::default() },
-            _ => Filter { prefix: Some(prefix.clone()), limit: 4, ..Filter::default() },
+            "last" => Filter {
+                limit: 1,
+                ..Filter::default()
+            },
+            _ => Filter {
+                prefix: Some(prefix.clone()),
+                limit: 4,
+                ..Filter::default()
+            },
         };
-        let mut found = if prefix.is_empty() { Vec::new() } else { self.inner.store.sessions(&filter).await? };
+        let mut found = if prefix.is_empty() {
+            Vec::new()
+        } else {
+            self.inner.store.sessions(&filter).await?
+        };
         match found.len() {
             0 => Err(DeskError::NotFound(prefix)),
             1 => Ok(found.remove(0)),
-            _ => Err(DeskError::Ambiguous { prefix, matches: found.iter().map(|session| session.id).collect() }),
+            _ => Err(DeskError::Ambiguous {
+                prefix,
+                matches: found.iter().map(|session| session.id).collect(),
+            }),
         }
     }
 
@@ -254,8 +274,9 @@ impl Desk {
         Ok(self.inner.store.sessions(filter).await?)
     }
 
-    /// The lessons of earlier debates that fit a task, best first, by words or, with a model, by meaning. They are pinned in the input of the
-    /// debate that is given them. A model that fails never fails this: words decide then, and what is found says so.
+    /// The lessons of earlier debates that fit a task, best first, by words or, with a model, by
+    /// meaning. They are pinned in the input of the debate that is given them. A model that fails
+    /// never fails this: words decide then, and what is found says so.
     pub async fn lessons_for(
         &self,
         task: &str,
@@ -267,11 +288,15 @@ impl Desk {
     }
 
     /// Every lesson that may be given to this person, the newest first.
-    pub async fn known_lessons(&self, bounds: &wisdom::Bounds) -> Result<Vec<wisdom::Lesson>, DeskError> {
+    pub async fn known_lessons(
+        &self,
+        bounds: &wisdom::Bounds,
+    ) -> Result<Vec<wisdom::Lesson>, DeskError> {
         Ok(wisdom::gather(&*self.inner.store, self.inner.clock.now(), bounds).await?)
     }
 
-    /// Whether a process, this one or another, runs a debate now. One that is recorded as running and is not was interrupted.
+    /// Whether a process, this one or another, runs a debate now. One that is recorded as running
+    /// and is not was interrupted.
     pub async fn is_run(&self, id: DebateId) -> Result<bool, DeskError> {
         Ok(self.runs_here(id) || self.inner.store.runner(id).await?.is_some())
     }
@@ -281,8 +306,9 @@ impl Desk {
         self.inner.live().contains_key(&id)
     }
 
-    /// Debates that are recorded as running and that no living process runs, the oldest first, at most so many. One whose run crashed here
-    /// is left alone for a while: it would most likely crash again.
+    /// Debates that are recorded as running and that no living process runs, the oldest first, at
+    /// most so many. One whose run crashed here is left alone for a while: it would most likely
+    /// crash again.
     pub async fn abandoned(&self, most: usize) -> Result<Vec<DebateId>, DeskError> {
         let mut abandoned = self.inner.store.abandoned(most).await?;
         let live = self.inner.live();
@@ -295,14 +321,26 @@ impl Desk {
     /// Fails where the database is one that may be out of reach, and is now.
     pub async fn check_reachable(&self) -> Result<(), DeskError> {
         if self.inner.store.may_be_unreachable() {
-            self.inner.store.sessions(&Filter { limit: 1, ..Filter::default() }).await?;
+            self.inner
+                .store
+                .sessions(&Filter {
+                    limit: 1,
+                    ..Filter::default()
+                })
+                .await?;
         }
         Ok(())
     }
 
     /// Fails where the database cannot be read or written now.
     pub async fn check_usable(&self) -> Result<(), DeskError> {
-        self.inner.store.sessions(&Filter { limit: 1, ..Filter::default() }).await?;
+        self.inner
+            .store
+            .sessions(&Filter {
+                limit: 1,
+                ..Filter::default()
+            })
+            .await?;
         Ok(self.inner.store.check_writable().await?)
     }
 
@@ -311,8 +349,8 @@ impl Desk {
         self.inner.live().len()
     }
 
-    /// Ends at once whatever runs here, without a word in any journal: what is on record stays and can be gone on with. When this
-    /// returns, nothing of it is left, agent programs included.
+    /// Ends at once whatever runs here, without a word in any journal: what is on record stays and
+    /// can be gone on with. When this returns, nothing of it is left, agent programs included.
     pub async fn stop_all(&self) {
         self.inner.leave();
         let all: Vec<Live> = self.inner.live().drain().map(|(_, live)| live).collect();
@@ -325,14 +363,17 @@ impl Desk {
         }
     }
 
-    /// A debate as its journal tells it now: nobody is waited for at a gate whose time is over, also where that is not on record yet.
+    /// A debate as its journal tells it now: nobody is waited for at a gate whose time is over,
+    /// also where that is not on record yet.
     pub async fn view(&self, id: DebateId) -> Result<View, DeskError> {
         self.of_now(id, View::of(&self.records(id).await?)).await
     }
 
-    /// A debate as its events of some kinds tell it; what the others tell is missing, as in [`View::picked`].
+    /// A debate as its events of some kinds tell it; what the others tell is missing, as in
+    /// [`View::picked`].
     pub async fn view_of(&self, id: DebateId, kinds: &[&str]) -> Result<View, DeskError> {
-        self.of_now(id, View::picked(self.pick(id, &Pick::of(kinds)).await?)).await
+        self.of_now(id, View::picked(self.pick(id, &Pick::of(kinds)).await?))
+            .await
     }
 
     async fn of_now(&self, id: DebateId, mut view: View) -> Result<View, DeskError> {
@@ -353,9 +394,13 @@ impl Desk {
         Ok(closes.is_some_and(|closes| self.inner.deadlines.left(closes).is_zero()))
     }
 
-    /// When a gate closes. `None` where that is for another process to say: without a clock that both
-    /// share, the one that waits at the gate measures its time, as long as it lives.
-    async fn gate_closes(&self, id: DebateId, gate: &GateOpened) -> Result<Option<Instant>, DeskError> {
+    /// When a gate closes. `None` where that is for another process to say: without a clock that
+    /// both share, the one that waits at the gate measures its time, as long as it lives.
+    async fn gate_closes(
+        &self,
+        id: DebateId,
+        gate: &GateOpened,
+    ) -> Result<Option<Instant>, DeskError> {
         let is_shared = self.inner.deadlines.are_shared();
         if !is_shared && !self.runs_here(id) && self.inner.store.runner(id).await?.is_some() {
             return Ok(None);
@@ -365,24 +410,39 @@ impl Desk {
 
     /// Partial text of a debate that runs here.
     pub fn deltas(&self, id: DebateId) -> Option<Listening> {
-        self.inner.live().get(&id).and_then(|live| live.deltas.listen())
+        self.inner
+            .live()
+            .get(&id)
+            .and_then(|live| live.deltas.listen())
     }
 
     /// The format of that name.
     pub fn format(&self, name: &str) -> Result<&'static Format, DeskError> {
-        self.inner.formats.iter().find(|format| format.name == name).ok_or_else(|| DeskError::UnknownFormat(name.to_owned()))
+        self.inner
+            .formats
+            .iter()
+            .find(|format| format.name == name)
+            .ok_or_else(|| DeskError::UnknownFormat(name.to_owned()))
     }
 
     /// Some of what is recorded of a debate, and where its journal ends.
     pub async fn pick(&self, id: DebateId, pick: &Pick) -> Result<Picked, DeskError> {
         let picked = self.inner.store.pick(id, pick).await?;
-        if picked.head.is_none() { Err(DeskError::NotFound(id.to_string())) } else { Ok(picked) }
+        if picked.head.is_none() {
+            Err(DeskError::NotFound(id.to_string()))
+        } else {
+            Ok(picked)
+        }
     }
 
     /// Everything recorded of a debate.
     pub async fn records(&self, id: DebateId) -> Result<Vec<crate::record::Record>, DeskError> {
         let records = self.inner.store.load(id, 0).await?;
-        if records.is_empty() { Err(DeskError::NotFound(id.to_string())) } else { Ok(records) }
+        if records.is_empty() {
+            Err(DeskError::NotFound(id.to_string()))
+        } else {
+            Ok(records)
+        }
     }
 }
 
@@ -405,11 +465,22 @@ impl Inner {
     /// Every debate that runs or is watched here.
     fn known(&self) -> Vec<DebateId> {
         let live: Vec<DebateId> = self.live().keys().copied().collect();
-        live.into_iter().chain(self.ears.watched()).collect::<BTreeSet<_>>().into_iter().collect()
+        live.into_iter()
+            .chain(self.ears.watched())
+            .collect::<BTreeSet<_>>()
+            .into_iter()
+            .collect()
     }
 
     fn journal(&self, id: DebateId) -> Journal {
         let (store, clock, ears) = (self.store.clone(), self.clock.clone(), self.ears.clone());
-        Journal::new(id, store, clock, self.seal.clone(), ears, self.patience.clone())
+        Journal::new(
+            id,
+            store,
+            clock,
+            self.seal.clone(),
+            ears,
+            self.patience.clone(),
+        )
     }
 }

@@ -9,7 +9,8 @@ use crate::{
 };
 use std::{collections::HashMap, time::Duration};
 
-/// When the gates of paused debates close, as far as they were looked at. Each journal is read once for each pause.
+/// When the gates of paused debates close, as far as they were looked at. Each journal is read once
+/// for each pause.
 #[derive(Default)]
 pub struct PausedGates(HashMap<DebateId, Rests>);
 
@@ -22,15 +23,26 @@ struct Rests {
 }
 
 impl Desk {
-    /// Records of every paused debate whose gate nobody decided in time that this is so, and gives back those where that failed, each once
-    /// for each pause.
-    pub async fn close_overdue(&self, known: &mut PausedGates) -> Result<Vec<(DebateId, DeskError)>, DeskError> {
-        let paused = self.sessions(&Filter { status: Some(Status::Paused), ..Filter::default() }).await?;
+    /// Records of every paused debate whose gate nobody decided in time that this is so, and gives
+    /// back those where that failed, each once for each pause.
+    pub async fn close_overdue(
+        &self,
+        known: &mut PausedGates,
+    ) -> Result<Vec<(DebateId, DeskError)>, DeskError> {
+        let paused = self
+            .sessions(&Filter {
+                status: Some(Status::Paused),
+                ..Filter::default()
+            })
+            .await?;
         let mut before = std::mem::take(&mut known.0);
         let mut failed = Vec::new();
         for session in paused {
             let id = session.id;
-            let rests = match before.remove(&id).filter(|rests| rests.since == session.updated_at) {
+            let rests = match before
+                .remove(&id)
+                .filter(|rests| rests.since == session.updated_at)
+            {
                 Some(rests) => Ok(rests),
                 None => self.rests(&session).await,
             };
@@ -43,7 +55,13 @@ impl Desk {
                 // Nothing is known of this one then, nor of those behind it.
                 Err(error) if error.is_away() => return Err(error),
                 Err(error) => {
-                    known.0.insert(id, Rests { since: session.updated_at, waits: None });
+                    known.0.insert(
+                        id,
+                        Rests {
+                            since: session.updated_at,
+                            waits: None,
+                        },
+                    );
                     failed.push((id, error));
                 }
             }
@@ -53,12 +71,17 @@ impl Desk {
 
     /// How long it is until the next of them closes, as far as they are known.
     pub fn next_overdue(&self, known: &PausedGates) -> Option<Duration> {
-        let waiting = known.0.iter().filter_map(|(id, rests)| Some((*id, rests.waits.as_ref()?)));
-        waiting.map(|(id, gate)| self.inner.deadlines.roughly_left(id, gate)).min()
+        let waiting = known
+            .0
+            .iter()
+            .filter_map(|(id, rests)| Some((*id, rests.waits.as_ref()?)));
+        waiting
+            .map(|(id, gate)| self.inner.deadlines.roughly_left(id, gate))
+            .min()
     }
 
-    /// Waits until a debate is paused here, which may rest at a gate. One that was since this was asked
-    /// last counts.
+    /// Waits until a debate is paused here, which may rest at a gate. One that was since this was
+    /// asked last counts.
     pub async fn until_paused(&self) {
         self.inner.paused.notified().await;
     }
@@ -68,19 +91,37 @@ impl Desk {
         let journal = self.open(session.id).await?;
         let memory = journal.memory();
         let open = memory.gates.values().filter(|gate| gate.decided.is_none());
-        let waits = open.filter_map(|gate| gate.opened.as_ref()).min_by_key(|gate| gate.closes_at()).cloned();
-        Ok(Rests { since: session.updated_at.clone(), waits })
+        let waits = open
+            .filter_map(|gate| gate.opened.as_ref())
+            .min_by_key(|gate| gate.closes_at())
+            .cloned();
+        Ok(Rests {
+            since: session.updated_at.clone(),
+            waits,
+        })
     }
 
     async fn close_if_over(&self, id: DebateId, rests: Rests) -> Result<Rests, DeskError> {
-        let Some(gate) = &rests.waits else { return Ok(rests) };
+        let Some(gate) = &rests.waits else {
+            return Ok(rests);
+        };
         if !self.is_over(id, gate).await? {
             return Ok(rests);
         }
         let journal = self.open(id).await?;
-        match self.record_timeout(&journal, GateDecided::timed_out(&gate.gate)).await {
+        match self
+            .record_timeout(&journal, GateDecided::timed_out(&gate.gate))
+            .await
+        {
             // Somebody decided it, or ended the debate, since it was looked at.
-            Ok(()) | Err(DeskError::TooLate { what: TooLate::Decided(_) | TooLate::Ended(_), .. }) => Ok(Rests { waits: None, ..rests }),
+            Ok(())
+            | Err(DeskError::TooLate {
+                what: TooLate::Decided(_) | TooLate::Ended(_),
+                ..
+            }) => Ok(Rests {
+                waits: None,
+                ..rests
+            }),
             Err(error) => Err(error),
         }
     }

@@ -37,7 +37,8 @@ use tokio::{
     time::Instant,
 };
 
-/// At whose word a debate goes on: a person's, who may have a name, or nobody's, since its process died.
+/// At whose word a debate goes on: a person's, who may have a name, or nobody's, since its process
+/// died.
 enum Word {
     Persons(Option<String>),
     Nobodys,
@@ -66,25 +67,47 @@ impl Desk {
         self.start_as(DebateId::new(), start).await
     }
 
-    /// The same under an id that the caller has written down before, so that it finds the debate again whatever happens.
+    /// The same under an id that the caller has written down before, so that it finds the debate
+    /// again whatever happens.
     pub async fn start_as(&self, id: DebateId, start: Start) -> Result<Running, DeskError> {
         let format = self.format(&start.format)?;
         let (started, models) = self.pin(format, start)?;
-        self.begin(id, format, Arc::new(started), models, Vec::new()).await
+        self.begin(id, format, Arc::new(started), models, Vec::new())
+            .await
     }
 
-    /// The same for a request that may come again: its hash is pinned, and a debate that began under this id before is left as it is,
-    /// which comes back as [`DeskError::TooLate`], as does one that was removed.
-    pub async fn start_once(&self, id: DebateId, start: Start, request: Hash) -> Result<Running, DeskError> {
+    /// The same for a request that may come again: its hash is pinned, and a debate that began
+    /// under this id before is left as it is, which comes back as [`DeskError::TooLate`], as does
+    /// one that was removed.
+    pub async fn start_once(
+        &self,
+        id: DebateId,
+        start: Start,
+        request: Hash,
+    ) -> Result<Running, DeskError> {
         if self.inner.store.is_removed(id).await? {
-            return Err(DeskError::TooLate { debate: id, what: TooLate::Removed });
+            return Err(DeskError::TooLate {
+                debate: id,
+                what: TooLate::Removed,
+            });
         }
         let format = self.format(&start.format)?;
         let (started, models) = self.pin(format, start)?;
-        self.begin(id, format, Arc::new(Started { request: Some(request), ..started }), models, Vec::new()).await
+        self.begin(
+            id,
+            format,
+            Arc::new(Started {
+                request: Some(request),
+                ..started
+            }),
+            models,
+            Vec::new(),
+        )
+        .await
     }
 
-    /// Goes on with a debate that was paused or whose process died. Recorded turns are not asked again.
+    /// Goes on with a debate that was paused or whose process died. Recorded turns are not asked
+    /// again.
     pub async fn resume(&self, id: DebateId) -> Result<Running, DeskError> {
         self.resume_with(id, More::default()).await
     }
@@ -95,19 +118,29 @@ impl Desk {
     }
 
     /// The same at a person's word; the journal says whose it was.
-    pub async fn resume_by(&self, id: DebateId, more: More, by: &str) -> Result<Running, DeskError> {
-        self.resume_for(id, more, Word::Persons(Some(by.to_owned()))).await
+    pub async fn resume_by(
+        &self,
+        id: DebateId,
+        more: More,
+        by: &str,
+    ) -> Result<Running, DeskError> {
+        self.resume_for(id, more, Word::Persons(Some(by.to_owned())))
+            .await
     }
 
-    /// Goes on with a debate whose process died, at nobody's word: a pause that a person asked for, and that had not come yet, comes now.
+    /// Goes on with a debate whose process died, at nobody's word: a pause that a person asked for,
+    /// and that had not come yet, comes now.
     pub async fn adopt(&self, id: DebateId) -> Result<Running, DeskError> {
         self.resume_for(id, More::default(), Word::Nobodys).await
     }
 
-    /// In a task of its own: a debate that was taken is run, whatever becomes of whoever asked for it.
+    /// In a task of its own: a debate that was taken is run, whatever becomes of whoever asked for
+    /// it.
     async fn resume_for(&self, id: DebateId, more: More, word: Word) -> Result<Running, DeskError> {
         let desk = self.clone();
-        apart(async move { desk.resume_now(id, more, word).await }).await.map(Begun::told)
+        apart(async move { desk.resume_now(id, more, word).await })
+            .await
+            .map(Begun::told)
     }
 
     async fn resume_now(&self, id: DebateId, more: More, word: Word) -> Result<Begun, DeskError> {
@@ -115,7 +148,9 @@ impl Desk {
         self.inner.not_given_up(id).await;
         self.see_off(id).await?;
         if self.inner.live().contains_key(&id) {
-            return Err(DeskError::WrongState(format!("debate {id} is running here already")));
+            return Err(DeskError::WrongState(format!(
+                "debate {id} is running here already"
+            )));
         }
         let (by, is_asked) = match word {
             Word::Persons(by) => (by, true),
@@ -125,8 +160,14 @@ impl Desk {
         journal.catch_up().await?;
         let (started, resumed) = {
             let memory = journal.memory();
-            let started = memory.started.clone().ok_or_else(|| DeskError::NotFound(id.to_string()))?;
-            let ended = memory.outcome.as_ref().filter(|outcome| outcome.outcome != Ending::Stopped);
+            let started = memory
+                .started
+                .clone()
+                .ok_or_else(|| DeskError::NotFound(id.to_string()))?;
+            let ended = memory
+                .outcome
+                .as_ref()
+                .filter(|outcome| outcome.outcome != Ending::Stopped);
             if let Some(outcome) = ended {
                 return Err(DeskError::WrongState(format!(
                     "debate {} has ended: {}; nothing to resume",
@@ -135,14 +176,30 @@ impl Desk {
                 )));
             }
             if memory.redacted {
-                return Err(DeskError::WrongState(format!("debate {} has redacted events; it can be read but not run again", id.short())));
+                return Err(DeskError::WrongState(format!(
+                    "debate {} has redacted events; it can be read but not run again",
+                    id.short()
+                )));
             }
             if memory.paused && !is_asked {
-                return Err(DeskError::WrongState(format!("debate {} is paused; it goes on when a person says so", id.short())));
+                return Err(DeskError::WrongState(format!(
+                    "debate {} is paused; it goes on when a person says so",
+                    id.short()
+                )));
             }
             let drift = self.drift(&started)?;
             let limits = new_limits(memory.limits.unwrap_or(started.limits), more)?;
-            (started, DebateResumed { engine: ENGINE.to_owned(), drift, in_doubt: memory.in_doubt(), limits, by, adopted: !is_asked })
+            (
+                started,
+                DebateResumed {
+                    engine: ENGINE.to_owned(),
+                    drift,
+                    in_doubt: memory.in_doubt(),
+                    limits,
+                    by,
+                    adopted: !is_asked,
+                },
+            )
         };
         let format = self.format(&started.format)?;
         let same_prompts = resumed.drift.is_empty();
@@ -158,20 +215,30 @@ impl Desk {
             durability: is_asked.then_some(Durability::Power),
             ..Commit::default()
         };
-        // A model that is gone only fails its own turns; but with too few left, going on would end the debate for good.
+        // A model that is gone only fails its own turns; but with too few left, going on would end
+        // the debate for good.
         let models = self.open_all(&started);
         check_enough(format, &started, &models)?;
         if let Some(limits) = resumed.limits {
             check_prices(&limits.caps, &models)?;
             journal.memory().limits = Some(limits);
         }
-        journal.append(vec![Entry::new(Place::default(), Event::DebateResumed(Box::new(resumed)))], commit).await?;
-        // A cancel that holds, or a pause, reaches the run through its journal, also what came during this
-        // append.
+        journal
+            .append(
+                vec![Entry::new(
+                    Place::default(),
+                    Event::DebateResumed(Box::new(resumed)),
+                )],
+                commit,
+            )
+            .await?;
+        // A cancel that holds, or a pause, reaches the run through its journal, also what came
+        // during this append.
         Ok(self.spawn(id, format, started, models, journal, same_prompts))
     }
 
-    /// Waits for a run whose last event is written already: whoever saw that event may count on it that nobody runs the debate.
+    /// Waits for a run whose last event is written already: whoever saw that event may count on it
+    /// that nobody runs the debate.
     pub(super) async fn see_off(&self, id: DebateId) -> Result<(), DeskError> {
         let live = self.inner.live().get(&id).cloned();
         if let Some(mut live) = live
@@ -183,9 +250,9 @@ impl Desk {
         Ok(())
     }
 
-    /// Records the beginning and spawns the run. `copied` are events taken over from another debate. Both
-    /// happen in a task of its own: if the caller does not wait for it, either nothing is recorded or the
-    /// debate runs.
+    /// Records the beginning and spawns the run. `copied` are events taken over from another
+    /// debate. Both happen in a task of its own: if the caller does not wait for it, either nothing
+    /// is recorded or the debate runs.
     pub(super) async fn begin(
         &self,
         id: DebateId,
@@ -195,7 +262,9 @@ impl Desk {
         copied: Vec<Entry>,
     ) -> Result<Running, DeskError> {
         let desk = self.clone();
-        apart(async move { desk.begin_now(id, format, started, models, copied).await }).await.map(Begun::told)
+        apart(async move { desk.begin_now(id, format, started, models, copied).await })
+            .await
+            .map(Begun::told)
     }
 
     async fn begin_now(
@@ -212,18 +281,24 @@ impl Desk {
         let commit = Commit {
             claim: Some(Claim::Take),
             session: Some(Box::new(move |now| view::session(id, &row, now))),
-            // A journal begins once; what would come behind another's beginning is nothing anybody asked for.
-            unless: Some(Box::new(|memory| memory.started.is_some().then_some(TooLate::Begun))),
+            // A journal begins once; what would come behind another's beginning is nothing anybody
+            // asked for.
+            unless: Some(Box::new(|memory| {
+                memory.started.is_some().then_some(TooLate::Begun)
+            })),
             // Whoever asked for it is told that it runs.
             durability: Some(Durability::Power),
             ..Commit::default()
         };
         let forked = !copied.is_empty();
-        // What is copied is found as if it had been recorded here. It is not read back: between the append
-        // and the run nothing may fail.
+        // What is copied is found as if it had been recorded here. It is not read back: between the
+        // append and the run nothing may fail.
         journal.recall(&copied, 2);
         let first = Entry::new(Place::default(), Event::DebateStarted(started.clone()));
-        match journal.append(std::iter::once(first).chain(copied).collect(), commit).await {
+        match journal
+            .append(std::iter::once(first).chain(copied).collect(), commit)
+            .await
+        {
             Err(Halt::TooLate(what)) => return Err(DeskError::TooLate { debate: id, what }),
             begun => begun?,
         };
@@ -232,20 +307,38 @@ impl Desk {
     }
 
     /// Opens every model and pins everything that shapes the debate.
-    pub(super) fn pin(&self, format: &'static Format, start: Start) -> Result<(Started, Opened), DeskError> {
-        let topic = (format.check)(&start.input, &start.config, &start.agents).map_err(DeskError::BadRequest)?;
+    pub(super) fn pin(
+        &self,
+        format: &'static Format,
+        start: Start,
+    ) -> Result<(Started, Opened), DeskError> {
+        let topic = (format.check)(&start.input, &start.config, &start.agents)
+            .map_err(DeskError::BadRequest)?;
         for (at, agent) in start.agents.iter().enumerate() {
-            if start.agents[..at].iter().any(|earlier| earlier.name == agent.name) {
-                return Err(DeskError::BadRequest(format!("two agents are named `{}`", agent.name)));
+            if start.agents[..at]
+                .iter()
+                .any(|earlier| earlier.name == agent.name)
+            {
+                return Err(DeskError::BadRequest(format!(
+                    "two agents are named `{}`",
+                    agent.name
+                )));
             }
             if !is_name(&agent.name) {
                 let name = on_one_line(&agent.name);
                 let name = shortened(&name, LONGEST_NAME);
-                let rule = format!("it has 1 to {LONGEST_NAME} characters, none of them `/`, `#`, `·` or one that cannot be seen");
-                return Err(DeskError::BadRequest(format!("`{name}` cannot be an agent's name: {rule}")));
+                let rule = format!(
+                    "it has 1 to {LONGEST_NAME} characters, none of them `/`, `#`, `·` or one that \
+                     cannot be seen"
+                );
+                return Err(DeskError::BadRequest(format!(
+                    "`{name}` cannot be an agent's name: {rule}"
+                )));
             }
         }
-        let limits = start.limits.unwrap_or_else(|| (format.limits)(&start.config));
+        let limits = start
+            .limits
+            .unwrap_or_else(|| (format.limits)(&start.config));
         if let Some(problem) = limits.problem() {
             return Err(DeskError::BadRequest(problem));
         }
@@ -257,9 +350,19 @@ impl Desk {
             limits,
             input: start.input,
             config: start.config,
-            agents: start.agents.into_iter().map(|agent| each_model_once(bounded(agent, &limits.caps))).collect(),
+            agents: start
+                .agents
+                .into_iter()
+                .map(|agent| each_model_once(bounded(agent, &limits.caps)))
+                .collect(),
             prompts: format.prompt_hashes(),
-            seed: start.seed.unwrap_or_else(|| u64::from_le_bytes(DebateId::new().as_bytes()[..8].try_into().unwrap_or_default())),
+            seed: start.seed.unwrap_or_else(|| {
+                u64::from_le_bytes(
+                    DebateId::new().as_bytes()[..8]
+                        .try_into()
+                        .unwrap_or_default(),
+                )
+            }),
             marker: Fence::random_marker(),
             rehearsal: false,
             initiated_by: start.initiated_by,
@@ -273,14 +376,27 @@ impl Desk {
         }
         check_prices(&limits.caps, &models)?;
         let rehearsal = models.values().flatten().any(|model| model.is_rehearsal());
-        Ok((Started { rehearsal, ..started }, models))
+        Ok((
+            Started {
+                rehearsal,
+                ..started
+            },
+            models,
+        ))
     }
 
     pub(super) fn open_all(&self, started: &Started) -> Opened {
         let own = started.agents.iter().map(|agent| agent.model.clone());
-        let fallbacks = started.agents.iter().flat_map(|agent| &agent.fallbacks).map(|name| name.as_str().into());
+        let fallbacks = started
+            .agents
+            .iter()
+            .flat_map(|agent| &agent.fallbacks)
+            .map(|name| name.as_str().into());
         let names: BTreeSet<Arc<str>> = own.chain(fallbacks).collect();
-        names.into_iter().map(|name| (name.clone(), self.inner.models.open(&name))).collect()
+        names
+            .into_iter()
+            .map(|name| (name.clone(), self.inner.models.open(&name)))
+            .collect()
     }
 
     /// Prompt files that are not the pinned ones.
@@ -288,12 +404,17 @@ impl Desk {
         let format = self.format(&started.format)?;
         if started.format_version > format.version {
             return Err(DeskError::WrongState(format!(
-                "this debate follows version {} of {}, this program knows version {}; use the newer rebut",
+                "this debate follows version {} of {}, this program knows version {}; use the \
+                 newer rebut",
                 started.format_version, format.name, format.version
             )));
         }
         let today = format.prompt_hashes();
-        let changed = started.prompts.iter().filter(|(file, hash)| today.get(*file) != Some(hash)).map(|(file, _)| file.clone());
+        let changed = started
+            .prompts
+            .iter()
+            .filter(|(file, hash)| today.get(*file) != Some(hash))
+            .map(|(file, _)| file.clone());
         Ok(changed.collect())
     }
 
@@ -306,11 +427,21 @@ impl Desk {
         journal: Arc<Journal>,
         same_prompts: bool,
     ) -> Begun {
-        let deltas = if self.inner.stream_deltas { Deltas::with_capacity(256) } else { Deltas::default() };
+        let deltas = if self.inner.stream_deltas {
+            Deltas::with_capacity(256)
+        } else {
+            Deltas::default()
+        };
         let (end, ended) = channel::channel(None);
         let task: Arc<OnceLock<_>> = Arc::default();
         let lost: Arc<SetOnce<Halt>> = Arc::default();
-        let live = Live { journal: journal.clone(), deltas: deltas.clone(), task: task.clone(), lost: lost.clone(), ended: ended.clone() };
+        let live = Live {
+            journal: journal.clone(),
+            deltas: deltas.clone(),
+            task: task.clone(),
+            lost: lost.clone(),
+            ended: ended.clone(),
+        };
         self.inner.halted().remove(&id);
         {
             let mut all = self.inner.live();
@@ -323,14 +454,25 @@ impl Desk {
         self.listen_elsewhere();
         // Its watchers learn that it runs here, and so will learn when it does not any more.
         self.inner.ears.tell(id);
-        let debate = self.debate(id, started, models, journal.clone(), deltas, None, same_prompts);
-        let leaving = Leaving { inner: self.inner.clone(), id };
+        let debate = self.debate(
+            id,
+            started,
+            models,
+            journal.clone(),
+            deltas,
+            None,
+            same_prompts,
+        );
+        let leaving = Leaving {
+            inner: self.inner.clone(),
+            id,
+        };
         let (waits, told) = oneshot::channel();
         let spawned = tokio::spawn(async move {
             let end = end;
             let leaving = leaving;
-            // Whoever asked for it is told first, and can watch from the beginning; if they left, the other
-            // end is gone.
+            // Whoever asked for it is told first, and can watch from the beginning; if they left,
+            // the other end is gone.
             let _ = told.await;
             let driven = AssertUnwindSafe(drive(format, debate)).catch_unwind();
             let result = tokio::select! {
@@ -353,10 +495,16 @@ impl Desk {
             end.send_replace(Some(result));
         });
         task.get_or_init(|| spawned.abort_handle());
-        Begun { running: Running { id, ended }, waits }
+        Begun {
+            running: Running { id, ended },
+            waits,
+        }
     }
 
-    #[allow(clippy::too_many_arguments, reason = "the one place where a debate is put together")]
+    #[allow(
+        clippy::too_many_arguments,
+        reason = "the one place where a debate is put together"
+    )]
     pub(super) fn debate(
         &self,
         id: DebateId,
@@ -369,18 +517,29 @@ impl Desk {
     ) -> Debate {
         let (limits, spent) = {
             let memory = journal.memory();
-            (memory.limits.unwrap_or(started.limits), memory.spent_before())
+            (
+                memory.limits.unwrap_or(started.limits),
+                memory.spent_before(),
+            )
         };
         // What is replayed was paid for when it was recorded.
-        let caps = if recording.is_some() { Caps::default() } else { limits.caps };
-        let closing_calls = self.format(&started.format).map_or(0, |format| format.closing_calls);
+        let caps = if recording.is_some() {
+            Caps::default()
+        } else {
+            limits.caps
+        };
+        let closing_calls = self
+            .format(&started.format)
+            .map_or(0, |format| format.closing_calls);
         let seconds = limits.debate_seconds;
         Debate {
             id,
             limits,
             budget: Budget::new(caps, closing_calls, spent),
             // Journals of before may hold a time that never comes.
-            ends_at: Instant::now().checked_add(Duration::from_secs(seconds)).filter(|_| seconds > 0 && recording.is_none()),
+            ends_at: Instant::now()
+                .checked_add(Duration::from_secs(seconds))
+                .filter(|_| seconds > 0 && recording.is_none()),
             fence: Fence::new(&started.marker),
             started,
             steer: journal.steered(),
@@ -405,21 +564,29 @@ const LONGEST_NAME: usize = 64;
 
 /// Names stand in the names of turns, in ballots and arguments, and on terminals.
 fn is_name(name: &str) -> bool {
-    let is_clean = !name.chars().any(|c| "/#·\n".contains(c) || is_hostile(c)) && for_people(name) == name;
+    let is_clean =
+        !name.chars().any(|c| "/#·\n".contains(c) || is_hostile(c)) && for_people(name) == name;
     (1..=LONGEST_NAME).contains(&name.chars().count()) && is_clean
 }
 
-/// The limits after a resume, if they change. What a person was to approve stays so: they can be given more time, not less.
+/// The limits after a resume, if they change. What a person was to approve stays so: they can be
+/// given more time, not less.
 fn new_limits(before: Limits, more: More) -> Result<Option<Limits>, DeskError> {
     let seconds = more.debate_seconds.unwrap_or(before.debate_seconds);
     let approval_seconds = more.approval_seconds.unwrap_or(before.approval_seconds);
     if approval_seconds < before.approval_seconds {
         return Err(DeskError::BadRequest(format!(
-            "its result waits {0} seconds for approval; a resume can give it more, not {approval_seconds}",
+            "its result waits {0} seconds for approval; a resume can give it more, not \
+             {approval_seconds}",
             before.approval_seconds
         )));
     }
-    let limits = Limits { caps: more.caps.or(before.caps), debate_seconds: seconds, approval_seconds, ..before };
+    let limits = Limits {
+        caps: more.caps.or(before.caps),
+        debate_seconds: seconds,
+        approval_seconds,
+        ..before
+    };
     // Journals of before may hold more than is allowed now; they go on as they are.
     match limits.problem().filter(|_| limits != before) {
         Some(problem) => Err(DeskError::BadRequest(problem)),
@@ -430,13 +597,18 @@ fn new_limits(before: Limits, more: More) -> Result<Option<Limits>, DeskError> {
 /// Under a cap on money or tokens every answer needs a limit, or nothing could be held for it.
 fn bounded(agent: Agent, caps: &Caps) -> Agent {
     let needed = caps.cost_usd.is_some() || caps.tokens.is_some();
-    Agent { max_tokens: agent.max_tokens.or(needed.then_some(ANSWER_TOKENS)), ..agent }
+    Agent {
+        max_tokens: agent.max_tokens.or(needed.then_some(ANSWER_TOKENS)),
+        ..agent
+    }
 }
 
 /// A model that comes again in its own chain of fallbacks would be asked in a circle.
 fn each_model_once(mut agent: Agent) -> Agent {
     let mut seen = BTreeSet::new();
-    agent.fallbacks.retain(|name| **name != *agent.model && seen.insert(name.clone()));
+    agent
+        .fallbacks
+        .retain(|name| **name != *agent.model && seen.insert(name.clone()));
     agent
 }
 
@@ -444,31 +616,61 @@ fn each_model_once(mut agent: Agent) -> Agent {
 fn check_models(agent: &Agent, models: &Opened) -> Result<(), DeskError> {
     let chain = || chain(agent, models);
     let first_fault = chain().find_map(|model| model.as_ref().err());
-    // A key or a program that is missing here is what fallbacks are for; a name that means nothing is a mistake.
-    let can_be_done_without = |fault: &Fault| matches!(fault.kind, FaultKind::Auth | FaultKind::Unavailable);
-    let served = chain().any(Result::is_ok) && chain().all(|model| model.as_ref().err().is_none_or(can_be_done_without));
+    // A key or a program that is missing here is what fallbacks are for; a name that means nothing
+    // is a mistake.
+    let can_be_done_without =
+        |fault: &Fault| matches!(fault.kind, FaultKind::Auth | FaultKind::Unavailable);
+    let served = chain().any(Result::is_ok)
+        && chain().all(|model| model.as_ref().err().is_none_or(can_be_done_without));
     match first_fault {
-        Some(fault) if !served => Err(DeskError::NoModel { agent: agent.name.to_string(), fault: fault.clone() }),
+        Some(fault) if !served => Err(DeskError::NoModel {
+            agent: agent.name.to_string(),
+            fault: fault.clone(),
+        }),
         _ => Ok(()),
     }
 }
 
 /// Refuses to go on with a debate that would only find out that too few can be asked.
 fn check_enough(format: &Format, started: &Started, models: &Opened) -> Result<(), DeskError> {
-    let can_answer: Vec<bool> = started.agents.iter().map(|agent| chain(agent, models).any(Result::is_ok)).collect();
-    let lacks = started.agents.iter().zip(&can_answer).find(|(_, can)| !**can).map(|(agent, _)| agent);
-    let fault = lacks.and_then(|agent| Some((agent, chain(agent, models).find_map(|model| model.as_ref().err())?)));
+    let can_answer: Vec<bool> = started
+        .agents
+        .iter()
+        .map(|agent| chain(agent, models).any(Result::is_ok))
+        .collect();
+    let lacks = started
+        .agents
+        .iter()
+        .zip(&can_answer)
+        .find(|(_, can)| !**can)
+        .map(|(agent, _)| agent);
+    let fault = lacks.and_then(|agent| {
+        Some((
+            agent,
+            chain(agent, models).find_map(|model| model.as_ref().err())?,
+        ))
+    });
     match fault {
-        Some((agent, fault)) if !(format.suffices)(&started.config, &started.agents, &can_answer) => {
-            Err(DeskError::ModelGone { agent: agent.name.to_string(), fault: fault.clone() })
+        Some((agent, fault))
+            if !(format.suffices)(&started.config, &started.agents, &can_answer) =>
+        {
+            Err(DeskError::ModelGone {
+                agent: agent.name.to_string(),
+                fault: fault.clone(),
+            })
         }
         _ => Ok(()),
     }
 }
 
 /// An agent's models, in the order in which they are asked.
-fn chain<'a>(agent: &'a Agent, models: &'a Opened) -> impl Iterator<Item = &'a Result<Arc<dyn Model>, Fault>> {
-    std::iter::once(&*agent.model).chain(agent.fallbacks.iter().map(String::as_str)).filter_map(|name| models.get(name))
+fn chain<'a>(
+    agent: &'a Agent,
+    models: &'a Opened,
+) -> impl Iterator<Item = &'a Result<Arc<dyn Model>, Fault>> {
+    std::iter::once(&*agent.model)
+        .chain(agent.fallbacks.iter().map(String::as_str))
+        .filter_map(|name| models.get(name))
 }
 
 /// A model whose price nobody knows cannot run under a cap on money, unless the user says so.
@@ -476,8 +678,10 @@ fn check_prices(caps: &Caps, models: &Opened) -> Result<(), DeskError> {
     if caps.cost_usd.is_none() || caps.unknown_prices {
         return Ok(());
     }
-    let unknown =
-        models.iter().filter(|(_, model)| model.as_ref().is_ok_and(|model| model.price().is_none())).map(|(name, _)| name.to_string());
+    let unknown = models
+        .iter()
+        .filter(|(_, model)| model.as_ref().is_ok_and(|model| model.price().is_none()))
+        .map(|(name, _)| name.to_string());
     match unknown.collect::<Vec<_>>() {
         none if none.is_empty() => Ok(()),
         names => Err(DeskError::UnknownPrices(names)),
@@ -490,7 +694,9 @@ async fn drive(format: &'static Format, debate: Debate) -> Result<Arc<Outcome>, 
     // In a box, as all that happens once and late: a debate that waits would hold the room for it.
     match Box::pin(record(&debate, result)).await {
         // Its end was being written when a person's word was: that came first.
-        Err(DeskError::Halted(Halt::TooLate(TooLate::Cancelled))) => Box::pin(record(&debate, Err(debate.cancelled()))).await,
+        Err(DeskError::Halted(Halt::TooLate(TooLate::Cancelled))) => {
+            Box::pin(record(&debate, Err(debate.cancelled()))).await
+        }
         recorded => recorded,
     }
 }
@@ -518,50 +724,104 @@ async fn record(debate: &Debate, result: Result<Outcome, Halt>) -> Result<Arc<Ou
 /// The gate at which a result waits for a person.
 const RESULT: &str = "result";
 
-/// Runs a format to its result. Where the debate asks for it, a person approves what others would use.
+/// Runs a format to its result. Where the debate asks for it, a person approves what others would
+/// use.
 pub(super) async fn approved(format: &'static Format, debate: &Debate) -> Result<Outcome, Halt> {
     let outcome = with_voices(debate, (format.run)(debate).await?);
     let seconds = debate.limits.approval_seconds;
     let wait = (seconds > 0).then(|| Duration::from_secs(seconds));
     // Whatever the limits say now, what a person was asked stays asked.
     let is_asked = wait.is_some() || debate.was_opened(RESULT);
-    // Journals of before tell of contested results for which nobody was asked; a replay tells the same.
+    // Journals of before tell of contested results for which nobody was asked; a replay tells the
+    // same.
     let ended_unasked = outcome.outcome == Ending::Contested && debate.is_replay_without(RESULT);
     if is_asked && outcome.outcome.is_result() && !ended_unasked {
-        let pending = serde_json::to_value(&outcome).map_err(|error| Halt::Broken(error.to_string()))?;
-        Box::pin(debate.gate(RESULT, Shown { summary: outcome.summary.clone(), pending }, wait)).await?;
+        let pending =
+            serde_json::to_value(&outcome).map_err(|error| Halt::Broken(error.to_string()))?;
+        Box::pin(debate.gate(
+            RESULT,
+            Shown {
+                summary: outcome.summary.clone(),
+                pending,
+            },
+            wait,
+        ))
+        .await?;
     }
     Ok(outcome)
 }
 
 /// An outcome with who was missing and who answered for others.
 fn with_voices(debate: &Debate, outcome: Outcome) -> Outcome {
-    Outcome { degraded: debate.absences(), substituted: debate.substitutions(), ..outcome }
+    Outcome {
+        degraded: debate.absences(),
+        substituted: debate.substitutions(),
+        ..outcome
+    }
 }
 
 /// The outcome behind a result. Pauses and broken journals have none.
 pub(super) fn ending(debate: &Debate, result: Result<Outcome, Halt>) -> Result<Outcome, Halt> {
     let (ending, summary) = match result {
         Ok(outcome) => return Ok(with_voices(debate, outcome)),
-        Err(Halt::NoQuorum { step, answered, needed, absent }) => {
+        Err(Halt::NoQuorum {
+            step,
+            answered,
+            needed,
+            absent,
+        }) => {
             let no_model = !absent.is_empty()
-                && absent.iter().all(|absence| matches!(absence.reason, FaultKind::Auth | FaultKind::NotFound | FaultKind::Unavailable));
-            let ending = if answered == 0 && no_model { Ending::NoModel } else { Ending::NoQuorum };
-            (ending, format!("{answered} answered at {step}, {needed} needed"))
+                && absent.iter().all(|absence| {
+                    matches!(
+                        absence.reason,
+                        FaultKind::Auth | FaultKind::NotFound | FaultKind::Unavailable
+                    )
+                });
+            let ending = if answered == 0 && no_model {
+                Ending::NoModel
+            } else {
+                Ending::NoQuorum
+            };
+            (
+                ending,
+                format!("{answered} answered at {step}, {needed} needed"),
+            )
         }
-        Err(Halt::Cancelled { by, reason }) => (Ending::Cancelled, format!("cancelled by {by}{}", because(&reason))),
-        Err(Halt::Rejected { gate, by, reason }) => (Ending::Rejected, format!("gate {gate} rejected by {by}{}", because(&reason))),
-        Err(Halt::Stopped(stop)) => return Ok(with_voices(debate, Outcome::stopped(stop, Vec::new()))),
+        Err(Halt::Cancelled { by, reason }) => (
+            Ending::Cancelled,
+            format!("cancelled by {by}{}", because(&reason)),
+        ),
+        Err(Halt::Rejected { gate, by, reason }) => (
+            Ending::Rejected,
+            format!("gate {gate} rejected by {by}{}", because(&reason)),
+        ),
+        Err(Halt::Stopped(stop)) => {
+            return Ok(with_voices(debate, Outcome::stopped(stop, Vec::new())));
+        }
         Err(Halt::Broken(problem)) => (Ending::Failed, problem),
-        Err(halt @ (Halt::Paused | Halt::Crashed(_) | Halt::TakenOver | Halt::WentBack { .. } | Halt::TooLate(_) | Halt::Store(_))) => {
+        Err(
+            halt @ (Halt::Paused
+            | Halt::Crashed(_)
+            | Halt::TakenOver
+            | Halt::WentBack { .. }
+            | Halt::TooLate(_)
+            | Halt::Store(_)),
+        ) => {
             return Err(halt);
         }
     };
-    Ok(with_voices(debate, Outcome::without_result(ending, summary, Vec::new())))
+    Ok(with_voices(
+        debate,
+        Outcome::without_result(ending, summary, Vec::new()),
+    ))
 }
 
 fn because(reason: &str) -> String {
-    if reason.is_empty() { String::new() } else { format!(": {reason}") }
+    if reason.is_empty() {
+        String::new()
+    } else {
+        format!(": {reason}")
+    }
 }
 
 async fn finish(debate: &Debate, outcome: &Arc<Outcome>) -> Result<(), Halt> {
@@ -570,7 +830,11 @@ async fn finish(debate: &Debate, outcome: &Arc<Outcome>) -> Result<(), Halt> {
     let (created_at, ended) = (debate.journal.memory().created_at.clone(), outcome.clone());
     let session = move |now: &str| {
         let mut session = view::session(id, &started, &created_at);
-        (session.updated_at, session.completed_at, session.total_rounds) = (now.to_owned(), Some(now.to_owned()), rounds);
+        (
+            session.updated_at,
+            session.completed_at,
+            session.total_rounds,
+        ) = (now.to_owned(), Some(now.to_owned()), rounds);
         view::end_session(&mut session, &ended);
         session
     };
@@ -584,25 +848,53 @@ async fn finish(debate: &Debate, outcome: &Arc<Outcome>) -> Result<(), Halt> {
 
 /// The same where no person has cancelled the debate: then that is how it ends.
 fn unless_cancelled(commit: Commit) -> Commit {
-    Commit { unless: Some(Box::new(|memory| memory.cancelled.as_ref().map(|_| TooLate::Cancelled))), ..commit }
+    Commit {
+        unless: Some(Box::new(|memory| {
+            memory.cancelled.as_ref().map(|_| TooLate::Cancelled)
+        })),
+        ..commit
+    }
 }
 
 async fn pause(debate: &Debate) -> Result<(), Halt> {
-    let (id, started, created_at) = (debate.id, debate.started.clone(), debate.journal.memory().created_at.clone());
+    let (id, started, created_at) = (
+        debate.id,
+        debate.started.clone(),
+        debate.journal.memory().created_at.clone(),
+    );
     let session = move |now: &str| {
         let mut session = view::session(id, &started, &created_at);
         (session.updated_at, session.status) = (now.to_owned(), Status::Paused);
         session
     };
     let by = debate.journal.memory().pause_asked.clone();
-    let reason = if by.is_some() { "asked for" } else { "interrupted" };
-    let last = Entry::new(Place::default(), Event::DebatePaused(DebatePaused { reason: reason.to_owned(), by }));
-    debate.journal.append(vec![last], unless_cancelled(closing(session))).await.map(drop)
+    let reason = if by.is_some() {
+        "asked for"
+    } else {
+        "interrupted"
+    };
+    let last = Entry::new(
+        Place::default(),
+        Event::DebatePaused(DebatePaused {
+            reason: reason.to_owned(),
+            by,
+        }),
+    );
+    debate
+        .journal
+        .append(vec![last], unless_cancelled(closing(session)))
+        .await
+        .map(drop)
 }
 
-/// Gives the debate up without a word: it stays recorded as running, and whoever looks for debates that nobody runs finds it.
+/// Gives the debate up without a word: it stays recorded as running, and whoever looks for debates
+/// that nobody runs finds it.
 pub(super) async fn leave(journal: &Journal) -> Result<(), Halt> {
-    let commit = Commit { claim: Some(Claim::Release), durability: Some(Durability::Power), ..Commit::default() };
+    let commit = Commit {
+        claim: Some(Claim::Release),
+        durability: Some(Durability::Power),
+        ..Commit::default()
+    };
     journal.append(Vec::new(), commit).await.map(drop)
 }
 

@@ -1,4 +1,5 @@
-//! What people do to a debate: add a note, decide a gate, answer a contested question, pause, cancel.
+//! What people do to a debate: add a note, decide a gate, answer a contested question, pause,
+//! cancel.
 
 use super::{
     Desk, Inner, Live,
@@ -9,7 +10,9 @@ use crate::{
     DebateId,
     debate::Steer,
     error::{DeskError, Halt, TooLate},
-    event::{Event, GateDecided, HumanAnswered, HumanCancelled, HumanMarked, HumanNoted, HumanPaused},
+    event::{
+        Event, GateDecided, HumanAnswered, HumanCancelled, HumanMarked, HumanNoted, HumanPaused,
+    },
     gating::{Closes, NOBODY, in_time, undecided},
     journal::{Commit, Entry, Journal, Memory},
     outcome::{Ending, Outcome},
@@ -39,22 +42,48 @@ impl Desk {
             return Err(DeskError::BadRequest("the note is empty".to_owned()));
         }
         if text.len() > LONGEST_NOTE {
-            return Err(DeskError::BadRequest(format!("a note has at most {LONGEST_NOTE} bytes; this one has {}", text.len())));
+            return Err(DeskError::BadRequest(format!(
+                "a note has at most {LONGEST_NOTE} bytes; this one has {}",
+                text.len()
+            )));
         }
         let journal = self.open(id).await?;
         if journal.memory().notes.len() >= MOST_NOTES {
-            return Err(DeskError::WrongState(format!("debate {} has {MOST_NOTES} notes already, and no more are taken", id.short())));
+            return Err(DeskError::WrongState(format!(
+                "debate {} has {MOST_NOTES} notes already, and no more are taken",
+                id.short()
+            )));
         }
-        let note = Event::HumanNoted(HumanNoted { text: text.to_owned(), by: by.to_owned() });
+        let note = Event::HumanNoted(HumanNoted {
+            text: text.to_owned(),
+            by: by.to_owned(),
+        });
         // After the end a note would reach nobody.
-        self.append_human(&journal, note, Commit { unless: Some(Box::new(ended)), ..Commit::default() }).await
+        self.append_human(
+            &journal,
+            note,
+            Commit {
+                unless: Some(Box::new(ended)),
+                ..Commit::default()
+            },
+        )
+        .await
     }
 
-    /// Decides a gate. There is exactly one decision, the first that is recorded, and none after the gate's time or the debate's end; any
-    /// other comes [too late](DeskError::TooLate). `seen` is the hash of what was looked at, if the decision is to hold for that only.
-    pub async fn decide(&self, id: DebateId, decision: GateDecided, seen: Option<Hash>) -> Result<(), DeskError> {
+    /// Decides a gate. There is exactly one decision, the first that is recorded, and none after
+    /// the gate's time or the debate's end; any other comes [too late](DeskError::TooLate). `seen`
+    /// is the hash of what was looked at, if the decision is to hold for that only.
+    pub async fn decide(
+        &self,
+        id: DebateId,
+        decision: GateDecided,
+        seen: Option<Hash>,
+    ) -> Result<(), DeskError> {
         if NOBODY.contains(&decision.by.as_str()) {
-            return Err(DeskError::BadRequest(format!("`{}` stands for nobody in a journal; decide under another name", decision.by)));
+            return Err(DeskError::BadRequest(format!(
+                "`{}` stands for nobody in a journal; decide under another name",
+                decision.by
+            )));
         }
         let journal = self.open(id).await?;
         let (known, ended) = {
@@ -64,57 +93,134 @@ impl Desk {
         let known = match (known, ended) {
             (Some(known), _) => known,
             (None, Some(what)) => return Err(DeskError::TooLate { debate: id, what }),
-            (None, None) => return Err(DeskError::WrongState(format!("debate {} has no open gate `{}`", id.short(), decision.gate))),
+            (None, None) => {
+                return Err(DeskError::WrongState(format!(
+                    "debate {} has no open gate `{}`",
+                    id.short(),
+                    decision.gate
+                )));
+            }
         };
         let closes = match known.opened {
-            Some(opened) => self.gate_closes(id, &opened).await?.map(|at| Closes { until: opened.until, at }),
+            Some(opened) => self.gate_closes(id, &opened).await?.map(|at| Closes {
+                until: opened.until,
+                at,
+            }),
             None => None,
         };
         let commit = in_time(&decision.gate, seen, closes, self.inner.clock.clone());
-        match self.append_human(&journal, Event::GateDecided(Box::new(decision)), commit).await {
-            Err(DeskError::TooLate { what: TooLate::Decided(late), .. }) if late.is_timeout() => {
+        match self
+            .append_human(&journal, Event::GateDecided(Box::new(decision)), commit)
+            .await
+        {
+            Err(DeskError::TooLate {
+                what: TooLate::Decided(late),
+                ..
+            }) if late.is_timeout() => {
                 self.record_timeout(&journal, (*late).clone()).await?;
-                Err(DeskError::TooLate { debate: id, what: TooLate::Decided(late) })
+                Err(DeskError::TooLate {
+                    debate: id,
+                    what: TooLate::Decided(late),
+                })
             }
             decided => decided,
         }
     }
 
-    /// Records that nobody decided a gate in time, where the timer has not: its process may be gone, or the debate paused.
-    pub(super) async fn record_timeout(&self, journal: &Arc<Journal>, late: GateDecided) -> Result<(), DeskError> {
+    /// Records that nobody decided a gate in time, where the timer has not: its process may be
+    /// gone, or the debate paused.
+    pub(super) async fn record_timeout(
+        &self,
+        journal: &Arc<Journal>,
+        late: GateDecided,
+    ) -> Result<(), DeskError> {
         let commit = undecided(&late.gate);
-        self.append_human(journal, Event::GateDecided(Box::new(late)), commit).await
+        self.append_human(journal, Event::GateDecided(Box::new(late)), commit)
+            .await
     }
 
     /// Records a person's choice after a contested end.
-    pub async fn answer(&self, id: DebateId, option: &str, reason: &str, by: &str) -> Result<String, DeskError> {
+    pub async fn answer(
+        &self,
+        id: DebateId,
+        option: &str,
+        reason: &str,
+        by: &str,
+    ) -> Result<String, DeskError> {
         let view = self.view(id).await?;
-        let contested = view.outcome.as_ref().is_some_and(|outcome| outcome.outcome == Ending::Contested);
+        let contested = view
+            .outcome
+            .as_ref()
+            .is_some_and(|outcome| outcome.outcome == Ending::Contested);
         if !contested {
-            let state = view.outcome.map_or("has not ended", |outcome| outcome.outcome.as_str());
-            return Err(DeskError::WrongState(format!("debate {} is not contested ({state}); there is nothing to answer", id.short())));
+            let state = view
+                .outcome
+                .map_or("has not ended", |outcome| outcome.outcome.as_str());
+            return Err(DeskError::WrongState(format!(
+                "debate {} is not contested ({state}); there is nothing to answer",
+                id.short()
+            )));
         }
         let chosen = self.option_of(&view, option)?;
         let journal = self.open(id).await?;
-        let answered = HumanAnswered { option: chosen.clone(), reason: reason.to_owned(), by: by.to_owned() };
-        let before = |memory: &Memory| memory.answered.clone().map(|answer| TooLate::Answered(Box::new(answer)));
-        let commit = Commit { seal: true, unless: Some(Box::new(before)), ..Commit::default() };
-        self.append_human(&journal, Event::HumanAnswered(answered), commit).await?;
+        let answered = HumanAnswered {
+            option: chosen.clone(),
+            reason: reason.to_owned(),
+            by: by.to_owned(),
+        };
+        let before = |memory: &Memory| {
+            memory
+                .answered
+                .clone()
+                .map(|answer| TooLate::Answered(Box::new(answer)))
+        };
+        let commit = Commit {
+            seal: true,
+            unless: Some(Box::new(before)),
+            ..Commit::default()
+        };
+        self.append_human(&journal, Event::HumanAnswered(answered), commit)
+            .await?;
         Ok(chosen)
     }
 
-    /// Records which option turned out right, so that weights can be learned. May be said again; the last word counts.
-    pub async fn mark(&self, id: DebateId, option: &str, reason: &str, by: &str) -> Result<String, DeskError> {
+    /// Records which option turned out right, so that weights can be learned. May be said again;
+    /// the last word counts.
+    pub async fn mark(
+        &self,
+        id: DebateId,
+        option: &str,
+        reason: &str,
+        by: &str,
+    ) -> Result<String, DeskError> {
         let view = self.view(id).await?;
         let ended = view.outcome.as_ref().map(|outcome| outcome.outcome);
-        if !matches!(ended, Some(Ending::Consensus | Ending::Majority | Ending::Completed | Ending::Contested)) {
+        if !matches!(
+            ended,
+            Some(Ending::Consensus | Ending::Majority | Ending::Completed | Ending::Contested)
+        ) {
             let state = ended.map_or("has not ended", Ending::as_str);
-            return Err(DeskError::WrongState(format!("debate {} came to no count ({state}); there is nothing to mark", id.short())));
+            return Err(DeskError::WrongState(format!(
+                "debate {} came to no count ({state}); there is nothing to mark",
+                id.short()
+            )));
         }
         let chosen = self.option_of(&view, option)?;
         let journal = self.open(id).await?;
-        let marked = HumanMarked { option: chosen.clone(), reason: reason.to_owned(), by: by.to_owned() };
-        self.append_human(&journal, Event::HumanMarked(marked), Commit { seal: true, ..Commit::default() }).await?;
+        let marked = HumanMarked {
+            option: chosen.clone(),
+            reason: reason.to_owned(),
+            by: by.to_owned(),
+        };
+        self.append_human(
+            &journal,
+            Event::HumanMarked(marked),
+            Commit {
+                seal: true,
+                ..Commit::default()
+            },
+        )
+        .await?;
         Ok(chosen)
     }
 
@@ -122,18 +228,33 @@ impl Desk {
     fn option_of(&self, view: &View, option: &str) -> Result<String, DeskError> {
         let format = self.format(view.started.as_ref().map_or("", |started| &started.format))?;
         let choices = (format.choices)(view);
-        if let Some((chosen, _)) = choices.iter().find(|(id, _)| id.eq_ignore_ascii_case(option.trim())) {
+        if let Some((chosen, _)) = choices
+            .iter()
+            .find(|(id, _)| id.eq_ignore_ascii_case(option.trim()))
+        {
             return Ok(chosen.clone());
         }
-        let known = choices.iter().map(|(id, label)| format!("{id} {label}").trim_end().to_owned()).collect::<Vec<_>>().join(", ");
-        let known = if known.is_empty() { "the debate has none".to_owned() } else { format!("choose one of: {known}") };
-        Err(DeskError::BadRequest(format!("`{option}` is not an option; {known}")))
+        let known = choices
+            .iter()
+            .map(|(id, label)| format!("{id} {label}").trim_end().to_owned())
+            .collect::<Vec<_>>()
+            .join(", ");
+        let known = if known.is_empty() {
+            "the debate has none".to_owned()
+        } else {
+            format!("choose one of: {known}")
+        };
+        Err(DeskError::BadRequest(format!(
+            "`{option}` is not an option; {known}"
+        )))
     }
 
     /// Lets running turns finish, then saves and leaves the debate.
     pub fn pause(&self, id: DebateId) -> Result<(), DeskError> {
         let live = self.inner.live().get(&id).cloned();
-        let live = live.ok_or_else(|| DeskError::WrongState(format!("debate {} does not run here", id.short())))?;
+        let live = live.ok_or_else(|| {
+            DeskError::WrongState(format!("debate {} does not run here", id.short()))
+        })?;
         live.journal.steer_to(Steer::Pause);
         Ok(())
     }
@@ -141,13 +262,24 @@ impl Desk {
     /// The same at a person's word, whoever runs the debate; the journal says whose it was.
     pub async fn pause_by(&self, id: DebateId, by: &str) -> Result<(), DeskError> {
         if !self.is_run(id).await? {
-            return Err(DeskError::WrongState(format!("nobody runs debate {}; there is nothing to pause", id.short())));
+            return Err(DeskError::WrongState(format!(
+                "nobody runs debate {}; there is nothing to pause",
+                id.short()
+            )));
         }
         let journal = self.open(id).await?;
-        let commit = Commit { unless: Some(Box::new(ended)), ..Commit::default() };
+        let commit = Commit {
+            unless: Some(Box::new(ended)),
+            ..Commit::default()
+        };
         let (desk, by) = (self.clone(), by.to_owned());
         apart(async move {
-            desk.append_human(&journal, Event::HumanPaused(HumanPaused { by: by.clone() }), commit).await?;
+            desk.append_human(
+                &journal,
+                Event::HumanPaused(HumanPaused { by: by.clone() }),
+                commit,
+            )
+            .await?;
             // Another process that runs it is told by the event.
             let live = desk.inner.live().get(&id).cloned();
             if let Some(live) = live {
@@ -158,24 +290,32 @@ impl Desk {
         .await
     }
 
-    /// Lets go of every debate that runs here: turns under way may finish for so long, then nothing of any is left in this process. No journal
-    /// says a word about it, so each is among [those that nobody runs](Desk::abandoned) and goes on wherever it is found; one that a person
+    /// Lets go of every debate that runs here: turns under way may finish for so long, then nothing
+    /// of any is left in this process. No journal says a word about it, so each is among [those
+    /// that nobody runs](Desk::abandoned) and goes on wherever it is found; one that a person
     /// paused stays paused. How many were cut off in a turn.
     pub async fn leave_all(&self, patience: Duration) -> usize {
         self.inner.leave();
         let all = || -> Vec<Live> { self.inner.live().values().cloned().collect() };
-        all().iter().for_each(|live| live.journal.steer_to(Steer::Leave));
+        all()
+            .iter()
+            .for_each(|live| live.journal.steer_to(Steer::Leave));
         let ended = async {
             // What was asked for before is begun, so that it is on record; it leaves at once.
             self.inner.all_begun().await;
-            futures_util::future::join_all(all().into_iter().map(|mut live| async move { while live.ended.changed().await.is_ok() {} }))
-                .await;
+            futures_util::future::join_all(
+                all()
+                    .into_iter()
+                    .map(|mut live| async move { while live.ended.changed().await.is_ok() {} }),
+            )
+            .await;
         };
         // Whoever has not ended by then is cut off below.
         let _ = tokio::time::timeout(patience, ended).await;
         let left = all();
         self.stop_all().await;
-        // They are given up too, so that nobody need wait until a claim of this process has no worth. Where that fails, somebody has to.
+        // They are given up too, so that nobody need wait until a claim of this process has no
+        // worth. Where that fails, somebody has to.
         let given_up = futures_util::future::join_all(left.iter().map(|live| leave(&live.journal)));
         let _ = tokio::time::timeout(GIVING_UP, given_up).await;
         left.len()
@@ -183,18 +323,26 @@ impl Desk {
 
     /// Ends a debate: calls in flight are dropped. Works for a debate of another process too.
     pub async fn cancel(&self, id: DebateId, by: &str, reason: &str) -> Result<(), DeskError> {
-        let cancelled = HumanCancelled { by: by.to_owned(), reason: reason.to_owned() };
+        let cancelled = HumanCancelled {
+            by: by.to_owned(),
+            reason: reason.to_owned(),
+        };
         let desk = self.clone();
         apart(async move { desk.cancel_now(id, cancelled).await }).await
     }
 
     async fn cancel_now(&self, id: DebateId, cancelled: HumanCancelled) -> Result<(), DeskError> {
         let journal = self.open(id).await?;
-        let commit = Commit { unless: Some(Box::new(ended)), ..Commit::default() };
-        self.append_human(&journal, Event::HumanCancelled(cancelled.clone()), commit).await?;
+        let commit = Commit {
+            unless: Some(Box::new(ended)),
+            ..Commit::default()
+        };
+        self.append_human(&journal, Event::HumanCancelled(cancelled.clone()), commit)
+            .await?;
         let live = self.inner.live().get(&id).cloned();
         if let Some(live) = live {
-            live.journal.hear(|memory| memory.cancelled = Some(cancelled));
+            live.journal
+                .hear(|memory| memory.cancelled = Some(cancelled));
             return Ok(());
         }
         match self.end_dead(id, &journal, &cancelled).await {
@@ -211,7 +359,9 @@ impl Desk {
             let store = self.inner.store.clone();
             tokio::spawn(async move {
                 while let Ok(changed) = store.changed_elsewhere().await {
-                    let Some(inner) = Weak::upgrade(&desk) else { return };
+                    let Some(inner) = Weak::upgrade(&desk) else {
+                        return;
+                    };
                     let ids = match changed {
                         Changed::These(ids) => ids,
                         Changed::Anything => inner.known(),
@@ -233,20 +383,43 @@ impl Desk {
         let journal = Arc::new(self.inner.journal(id));
         journal.catch_up().await?;
         let known = journal.memory().started.is_some();
-        if known { Ok(journal) } else { Err(DeskError::NotFound(id.to_string())) }
+        if known {
+            Ok(journal)
+        } else {
+            Err(DeskError::NotFound(id.to_string()))
+        }
     }
 
-    /// In a task of its own: a run that waits at this journal hears of what was recorded even if nobody
-    /// waits for the answer.
-    async fn append_human(&self, journal: &Arc<Journal>, event: Event, commit: Commit) -> Result<(), DeskError> {
+    /// In a task of its own: a run that waits at this journal hears of what was recorded even if
+    /// nobody waits for the answer.
+    async fn append_human(
+        &self,
+        journal: &Arc<Journal>,
+        event: Event,
+        commit: Commit,
+    ) -> Result<(), DeskError> {
         let (desk, journal) = (self.clone(), journal.clone());
         apart(async move { desk.append_human_now(&journal, event, commit).await }).await
     }
 
-    async fn append_human_now(&self, journal: &Journal, event: Event, commit: Commit) -> Result<(), DeskError> {
-        let commit = Commit { durability: Some(Durability::Power), ..commit };
-        match journal.append(vec![Entry::new(Place::default(), event)], commit).await {
-            Err(Halt::TooLate(what)) => Err(DeskError::TooLate { debate: journal.debate(), what }),
+    async fn append_human_now(
+        &self,
+        journal: &Journal,
+        event: Event,
+        commit: Commit,
+    ) -> Result<(), DeskError> {
+        let commit = Commit {
+            durability: Some(Durability::Power),
+            ..commit
+        };
+        match journal
+            .append(vec![Entry::new(Place::default(), event)], commit)
+            .await
+        {
+            Err(Halt::TooLate(what)) => Err(DeskError::TooLate {
+                debate: journal.debate(),
+                what,
+            }),
             Err(halt @ (Halt::TakenOver | Halt::WentBack { .. })) => {
                 // Asked again, it is written behind what is there.
                 if let Some(live) = self.inner.live().get(&journal.debate()) {
@@ -260,10 +433,16 @@ impl Desk {
 
     /// Gives up a debate wherever its journal ends, and says where that is.
     pub(super) async fn release(&self, id: DebateId) -> Result<u64, DeskError> {
-        let mut append = Append { claim: Claim::Release, durability: Durability::Power, ..Append::new(id, 0, Hash::default()) };
+        let mut append = Append {
+            claim: Claim::Release,
+            durability: Durability::Power,
+            ..Append::new(id, 0, Hash::default())
+        };
         loop {
             match self.inner.store.append(append.clone()).await {
-                Err(StoreError::Conflict { count, head, .. }) if (count, head) != (append.after, append.prev) => {
+                Err(StoreError::Conflict { count, head, .. })
+                    if (count, head) != (append.after, append.prev) =>
+                {
                     (append.after, append.prev) = (count, head);
                 }
                 other => return Ok(other.map(|()| append.after)?),
@@ -277,7 +456,10 @@ impl Desk {
         journal.catch_up().await?;
         let cancelled = {
             let memory = journal.memory();
-            memory.cancelled.clone().filter(|_| memory.outcome.is_none())
+            memory
+                .cancelled
+                .clone()
+                .filter(|_| memory.outcome.is_none())
         };
         match cancelled {
             Some(cancelled) => self.end_dead(id, &journal, &cancelled).await,
@@ -288,24 +470,60 @@ impl Desk {
     /// Waits until everything that is recorded of a debate would survive a power cut.
     pub async fn secure(&self, id: DebateId) -> Result<(), DeskError> {
         let journal = self.open(id).await?;
-        let commit = Commit { durability: Some(Durability::Power), ..Commit::default() };
+        let commit = Commit {
+            durability: Some(Durability::Power),
+            ..Commit::default()
+        };
         apart(async move { Ok(journal.append(Vec::new(), commit).await.map(drop)?) }).await
     }
 
     /// Ends a debate that nobody runs.
-    pub(super) async fn end_dead(&self, id: DebateId, journal: &Journal, cancelled: &HumanCancelled) -> Result<(), DeskError> {
-        journal.append(Vec::new(), Commit { claim: Some(Claim::Take), ..Commit::default() }).await?;
+    pub(super) async fn end_dead(
+        &self,
+        id: DebateId,
+        journal: &Journal,
+        cancelled: &HumanCancelled,
+    ) -> Result<(), DeskError> {
+        journal
+            .append(
+                Vec::new(),
+                Commit {
+                    claim: Some(Claim::Take),
+                    ..Commit::default()
+                },
+            )
+            .await?;
         let mut view = self.view(id).await?;
-        let ended = Outcome::without_result(Ending::Cancelled, format!("cancelled by {}", cancelled.by), Vec::new());
-        let outcome = Outcome { substituted: substitutions_in(&view), ..ended };
+        let ended = Outcome::without_result(
+            Ending::Cancelled,
+            format!("cancelled by {}", cancelled.by),
+            Vec::new(),
+        );
+        let outcome = Outcome {
+            substituted: substitutions_in(&view),
+            ..ended
+        };
         view.outcome = Some(outcome.clone());
-        let mut session = view.session().ok_or_else(|| DeskError::NotFound(id.to_string()))?;
+        let mut session = view
+            .session()
+            .ok_or_else(|| DeskError::NotFound(id.to_string()))?;
         view::end_session(&mut session, &outcome);
         session.status = Status::Cancelled;
-        let stamp =
-            move |now: &str| crate::store::Session { updated_at: now.to_owned(), completed_at: Some(now.to_owned()), ..session.clone() };
+        let stamp = move |now: &str| crate::store::Session {
+            updated_at: now.to_owned(),
+            completed_at: Some(now.to_owned()),
+            ..session.clone()
+        };
         let commit = closing(stamp);
-        journal.append(vec![Entry::new(Place::default(), Event::DebateCompleted(Arc::new(outcome)))], commit).await?;
+        journal
+            .append(
+                vec![Entry::new(
+                    Place::default(),
+                    Event::DebateCompleted(Arc::new(outcome)),
+                )],
+                commit,
+            )
+            .await?;
         Ok(())
     }
 }
@@ -320,16 +538,21 @@ impl Live {
 
 /// The end of a debate, after which nobody hears a person's word.
 fn ended(memory: &Memory) -> Option<TooLate> {
-    memory.outcome.as_ref().map(|outcome| TooLate::Ended(outcome.outcome))
+    memory
+        .outcome
+        .as_ref()
+        .map(|outcome| TooLate::Ended(outcome.outcome))
 }
 
 /// Takes in what another process appended to a debate that runs here.
 async fn take_in(inner: &Inner, id: DebateId) {
     let live = inner.live().get(&id).cloned();
     let Some(live) = live else { return };
-    // A journal that cannot be read stops the run itself at its next append; here there is nobody to tell.
+    // A journal that cannot be read stops the run itself at its next append; here there is nobody
+    // to tell.
     if let Err(halt @ (Halt::TakenOver | Halt::WentBack { .. })) = live.journal.catch_up().await {
-        // One that waits for a person would not notice for days, and what people say here would be written by nobody.
+        // One that waits for a person would not notice for days, and what people say here would be
+        // written by nobody.
         live.lose(halt);
     }
 }

@@ -20,13 +20,15 @@ use std::{
 };
 use tokio::{sync::watch as channel, time::Instant};
 
-/// Events that a watcher reads at once, and holds at most: one that is far behind, or slow, does not hold the journal.
+/// Events that a watcher reads at once, and holds at most: one that is far behind, or slow, does
+/// not hold the journal.
 const AT_ONCE: usize = 64;
 
 /// The kinds of events after which a debate stands elsewhere than before.
 const STANDING: [&str; 3] = ["debate.completed", "debate.paused", "debate.resumed"];
 
-/// The events of one debate, one after the other, until it ends or is left; until it ends, for whoever [waits out pauses](Watch::through_pauses).
+/// The events of one debate, one after the other, until it ends or is left; until it ends, for
+/// whoever [waits out pauses](Watch::through_pauses).
 pub struct Watch {
     desk: Desk,
     id: DebateId,
@@ -36,15 +38,18 @@ pub struct Watch {
     waiting: VecDeque<Record>,
     /// Whether there are events behind those that wait here.
     more: bool,
-    /// The reading under way. It stays here while whoever asked turns to something else, and is not begun anew.
+    /// The reading under way. It stays here while whoever asked turns to something else, and is not
+    /// begun anew.
     reading: Option<Reading>,
     ticks: channel::Receiver<u64>,
     /// The hash of the last event that was given.
     last: Option<Hash>,
-    /// Where the debate stands after the last event that is known; while some of those are still to be given, after the last that was.
+    /// Where the debate stands after the last event that is known; while some of those are still to
+    /// be given, after the last that was.
     stands: Stands,
     through_pauses: bool,
-    /// Whether it was seen running here, and whether it does not any more: then nothing more comes, whatever its last event is.
+    /// Whether it was seen running here, and whether it does not any more: then nothing more comes,
+    /// whatever its last event is.
     ran: bool,
     left: bool,
 }
@@ -55,10 +60,19 @@ impl Desk {
         self.listen_elsewhere();
         let ticks = self.inner.ears.listen(id);
         let runs = self.inner.live().contains_key(&id);
-        let Picked { records, head } = self.pick(id, &Pick { most: Some(1), from_end: true, ..Pick::of(&STANDING) }).await?;
+        let Picked { records, head } = self
+            .pick(
+                id,
+                &Pick {
+                    most: Some(1),
+                    from_end: true,
+                    ..Pick::of(&STANDING)
+                },
+            )
+            .await?;
         let known = head.map_or(0, |head| head.seq);
-        // A run may have ended before anybody could watch it, unless somebody has gone on with the debate
-        // since.
+        // A run may have ended before anybody could watch it, unless somebody has gone on with the
+        // debate since.
         let ran = runs || self.inner.is_halted(id, &records);
         Ok(Watch {
             desk: self.clone(),
@@ -80,11 +94,13 @@ impl Desk {
 }
 
 impl Inner {
-    /// Whether a debate's run ended here and nobody has gone on since, by its last event that tells where it
-    /// stands. Forgets what is over.
+    /// Whether a debate's run ended here and nobody has gone on since, by its last event that tells
+    /// where it stands. Forgets what is over.
     fn is_halted(&self, id: DebateId, last: &[Record]) -> bool {
         let mut halted = self.halted();
-        let is_halted = halted.get(&id).is_some_and(|ends| last.iter().all(|record| record.seq <= *ends));
+        let is_halted = halted
+            .get(&id)
+            .is_some_and(|ends| last.iter().all(|record| record.seq <= *ends));
         if !is_halted {
             halted.remove(&id);
         }
@@ -92,7 +108,8 @@ impl Inner {
     }
 }
 
-/// Who is told of what is appended: watchers, by debate, so that one that grows wakes only its own; and whoever observes them all.
+/// Who is told of what is appended: watchers, by debate, so that one that grows wakes only its own;
+/// and whoever observes them all.
 pub(crate) struct Ears {
     watchers: Mutex<HashMap<DebateId, channel::Sender<u64>>>,
     observer: Option<Arc<dyn Observer>>,
@@ -100,7 +117,10 @@ pub(crate) struct Ears {
 
 impl Ears {
     pub(super) fn new(observer: Option<Arc<dyn Observer>>) -> Self {
-        Self { watchers: Mutex::default(), observer }
+        Self {
+            watchers: Mutex::default(),
+            observer,
+        }
     }
 
     /// Passes on what was appended here behind the first `before` events.
@@ -149,7 +169,9 @@ impl Ears {
             // Growing is the moment to forget those that nobody listens to any more.
             all.retain(|_, ticks| !ticks.is_closed());
         }
-        all.entry(id).or_insert_with(|| channel::Sender::new(0)).subscribe()
+        all.entry(id)
+            .or_insert_with(|| channel::Sender::new(0))
+            .subscribe()
     }
 
     /// Wakes everybody who watches a debate.
@@ -161,7 +183,11 @@ impl Ears {
 
     /// Every debate that somebody watches.
     pub(super) fn watched(&self) -> Vec<DebateId> {
-        self.lock().iter().filter(|(_, ticks)| !ticks.is_closed()).map(|(id, _)| *id).collect()
+        self.lock()
+            .iter()
+            .filter(|(_, ticks)| !ticks.is_closed())
+            .map(|(id, _)| *id)
+            .collect()
     }
 
     fn lock(&self) -> MutexGuard<'_, HashMap<DebateId, channel::Sender<u64>>> {
@@ -177,22 +203,29 @@ pub(super) struct Leaving {
 }
 
 impl Leaving {
-    /// Gives up a debate whose run crashed, so that nobody takes it for one that is run here, and remembers that it did. Why it ended.
-    pub(super) async fn crashed<T>(&self, journal: &Journal, panic: Box<dyn Any + Send>) -> Result<T, DeskError> {
+    /// Gives up a debate whose run crashed, so that nobody takes it for one that is run here, and
+    /// remembers that it did. Why it ended.
+    pub(super) async fn crashed<T>(
+        &self,
+        journal: &Journal,
+        panic: Box<dyn Any + Send>,
+    ) -> Result<T, DeskError> {
         let said = panic.downcast::<String>().map(|words| *words);
         let said = said.or_else(|panic| panic.downcast::<&str>().map(|words| (*words).to_owned()));
         let words = said.unwrap_or_else(|_| "nobody knows why".to_owned());
         self.inner.crashed().insert(self.id, Instant::now());
-        // Where it cannot be given up, perhaps because its store is what crashed, its claim ends with this process.
-        let _ = tokio::time::timeout(GIVING_UP, AssertUnwindSafe(leave(journal)).catch_unwind()).await;
+        // Where it cannot be given up, perhaps because its store is what crashed, its claim ends
+        // with this process.
+        let _ =
+            tokio::time::timeout(GIVING_UP, AssertUnwindSafe(leave(journal)).catch_unwind()).await;
         Err(DeskError::Halted(Halt::Crashed(on_one_line(&words))))
     }
 }
 
 impl Leaving {
-    /// Remembers where the journal ends of a debate whose run ended without a word in it, unless another
-    /// process runs it: whoever begins to watch it is told that nothing more comes. Before it leaves the list
-    /// of those that run, so that it is found in one of them.
+    /// Remembers where the journal ends of a debate whose run ended without a word in it, unless
+    /// another process runs it: whoever begins to watch it is told that nothing more comes. Before
+    /// it leaves the list of those that run, so that it is found in one of them.
     pub(super) async fn halted(&self, journal: &Journal, why: &DeskError) {
         let ends = match why {
             DeskError::Halted(Halt::TakenOver) => None,
@@ -204,12 +237,15 @@ impl Leaving {
         }
     }
 
-    /// Gives up a debate whose database went back behind what was written here, and waits for that database
-    /// as long as it takes: whoever looks for debates that nobody runs finds it, and goes on from what is
-    /// there. A cancel that is there is carried out at once. Where the journal ends, by what is there now:
-    /// others use numbers again that were used here. `None` where another process has the debate.
+    /// Gives up a debate whose database went back behind what was written here, and waits for that
+    /// database as long as it takes: whoever looks for debates that nobody runs finds it, and goes
+    /// on from what is there. A cancel that is there is carried out at once. Where the journal
+    /// ends, by what is there now: others use numbers again that were used here. `None` where
+    /// another process has the debate.
     async fn part(&self, has: u64) -> Option<u64> {
-        let desk = Desk { inner: self.inner.clone() };
+        let desk = Desk {
+            inner: self.inner.clone(),
+        };
         let mut pause = Duration::from_millis(100);
         loop {
             let parted = match desk.release(self.id).await {
@@ -220,7 +256,10 @@ impl Leaving {
                 Ok(ends) => return Some(ends),
                 Err(error) if error.is_away() => self.inner.clock.sleep(pause).await,
                 // Another process has it already.
-                Err(DeskError::Store(StoreError::Lost { .. }) | DeskError::Halted(Halt::Store(StoreError::Held { .. }))) => return None,
+                Err(
+                    DeskError::Store(StoreError::Lost { .. })
+                    | DeskError::Halted(Halt::Store(StoreError::Held { .. })),
+                ) => return None,
                 Err(error) => {
                     self.inner.ears.halted(self.id, &error);
                     return Some(has);
@@ -263,12 +302,19 @@ impl Stands {
 impl Watch {
     /// The same for whoever waits until a debate that was paused goes on, here or elsewhere.
     pub fn through_pauses(self) -> Self {
-        Self { through_pauses: true, ..self }
+        Self {
+            through_pauses: true,
+            ..self
+        }
     }
 
     /// The same for whoever wants none of the events there are.
     pub fn from_here(self) -> Self {
-        Self { seen: self.known, more: false, ..self }
+        Self {
+            seen: self.known,
+            more: false,
+            ..self
+        }
     }
 
     /// The number of the last event there was when it began.
@@ -281,13 +327,18 @@ impl Watch {
         self.waiting.is_empty() && !self.more && self.ends_at(self.stands)
     }
 
-    /// Whether the debate had ended or was left when this began, and nothing that is still to be seen is of the wanted kinds; all are if not
-    /// given. Asked before the first event is taken.
+    /// Whether the debate had ended or was left when this began, and nothing that is still to be
+    /// seen is of the wanted kinds; all are if not given. Asked before the first event is taken.
     pub async fn shows_none(&mut self, kinds: Option<Vec<String>>) -> Result<bool, DeskError> {
         if !self.ends_at(self.stands) {
             return Ok(false);
         }
-        let wanted = Pick { after: self.seen, kinds, most: Some(1), ..Pick::default() };
+        let wanted = Pick {
+            after: self.seen,
+            kinds,
+            most: Some(1),
+            ..Pick::default()
+        };
         Ok(self.desk.pick(self.id, &wanted).await?.records.is_empty())
     }
 
@@ -313,7 +364,9 @@ impl Watch {
         let read = reading.await;
         self.reading = None;
         let mut records = read?;
-        let follows = |next: &Record| next.seq != self.seen + 1 || self.last.is_none_or(|last| next.prev == last);
+        let follows = |next: &Record| {
+            next.seq != self.seen + 1 || self.last.is_none_or(|last| next.prev == last)
+        };
         if !records.first().is_none_or(follows) {
             return Err(self.went_back(self.seen).into());
         }
@@ -323,17 +376,36 @@ impl Watch {
         Ok(())
     }
 
-    /// A run that is gone may have left since the database went back: whoever saw what is there no more is
-    /// told.
+    /// A run that is gone may have left since the database went back: whoever saw what is there no
+    /// more is told.
     async fn check_shown(&mut self) -> Result<(), DeskError> {
-        let head = self.desk.inner.store.pick(self.id, &Pick { most: Some(0), ..Pick::default() }).await?.head;
+        let head = self
+            .desk
+            .inner
+            .store
+            .pick(
+                self.id,
+                &Pick {
+                    most: Some(0),
+                    ..Pick::default()
+                },
+            )
+            .await?
+            .head;
         let (seq, hash) = head.map_or_else(Default::default, |head| (head.seq, head.hash));
         let is_other = seq == self.seen && self.last.is_some_and(|last| last != hash);
-        if seq < self.seen || is_other { Err(self.went_back(seq).into()) } else { Ok(()) }
+        if seq < self.seen || is_other {
+            Err(self.went_back(seq).into())
+        } else {
+            Ok(())
+        }
     }
 
     fn went_back(&self, has: u64) -> Halt {
-        Halt::WentBack { has, had: self.seen }
+        Halt::WentBack {
+            has,
+            had: self.seen,
+        }
     }
 
     /// The next event; `None` when the debate has ended or was left and everything was seen.

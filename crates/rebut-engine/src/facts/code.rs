@@ -1,4 +1,5 @@
-//! What is recorded about code: its versions, what was learned from failures, what tools were used for.
+//! What is recorded about code: its versions, what was learned from failures, what tools were used
+//! for.
 
 use crate::sandbox::{Ran, shared_note};
 use schemars::JsonSchema;
@@ -39,7 +40,8 @@ pub struct TestCount {
     pub passed: u32,
     /// … of so many.
     pub total: u32,
-    /// Whether the code ran in the process that judged it: then a hostile program could have forged what held.
+    /// Whether the code ran in the process that judged it: then a hostile program could have forged
+    /// what held.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub shared_process: bool,
 }
@@ -48,7 +50,11 @@ impl TestCount {
     /// What a run gave.
     pub fn of(ran: &Ran) -> Self {
         let number = |count: usize| u32::try_from(count).unwrap_or(u32::MAX);
-        Self { passed: number(ran.passed()), total: number(ran.tests.len()), shared_process: ran.shared_process }
+        Self {
+            passed: number(ran.passed()),
+            total: number(ran.tests.len()),
+            shared_process: ran.shared_process,
+        }
     }
 
     /// What has to be said beside the number of passes; mostly nothing.
@@ -61,7 +67,8 @@ impl TestCount {
         !self.shared_note().is_empty()
     }
 
-    /// For an order in which more is better: how many passed, and of as many whether they were held apart from the code.
+    /// For an order in which more is better: how many passed, and of as many whether they were held
+    /// apart from the code.
     pub fn strength(&self) -> (u32, bool) {
         (self.passed, !self.is_shared())
     }
@@ -84,8 +91,13 @@ pub struct CodeMetrics {
 impl CodeMetrics {
     /// In one line.
     pub fn words(&self) -> String {
-        let lints = self.lints.map_or_else(|| "not linted".to_owned(), |lints| format!("{lints} lints"));
-        format!("{} lines, {} branches, {} deep, {lints}", self.lines, self.branches, self.depth)
+        let lints = self
+            .lints
+            .map_or_else(|| "not linted".to_owned(), |lints| format!("{lints} lints"));
+        format!(
+            "{} lines, {} branches, {} deep, {lints}",
+            self.lines, self.branches, self.depth
+        )
     }
 }
 
@@ -113,7 +125,8 @@ pub struct LessonRecorded {
     pub text: String,
     /// When it applies.
     pub applies_to: String,
-    /// Whether a run showed that it helps: a failed attempt passed after it. Others are kept, and not shown to anybody.
+    /// Whether a run showed that it helps: a failed attempt passed after it. Others are kept, and
+    /// not shown to anybody.
     pub verified: bool,
     /// Whether that run shared the process of the code it judged: then its pass could be forged.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]

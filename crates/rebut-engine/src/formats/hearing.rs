@@ -23,9 +23,19 @@ pub(super) fn order(seed: u64, round: u32, viewer: &str, speaker: &str) -> Hash 
 pub(super) fn own_words(position: &Position) -> String {
     let option = position.counted.as_deref().unwrap_or("nothing");
     let mut text = String::with_capacity(512);
-    let _ = write!(text, "You recommended {option}, confidence {:.2}: {}", position.confidence, clean::one_line(&position.summary));
+    let _ = write!(
+        text,
+        "You recommended {option}, confidence {:.2}: {}",
+        position.confidence,
+        clean::one_line(&position.summary)
+    );
     for (number, claim) in position.claims.iter().enumerate() {
-        let _ = write!(text, "\n  #{}: {}", number + 1, clean::one_line(&claim.text));
+        let _ = write!(
+            text,
+            "\n  #{}: {}",
+            number + 1,
+            clean::one_line(&claim.text)
+        );
     }
     text
 }
@@ -42,12 +52,29 @@ pub(super) fn others_text(others: &[Other<'_>]) -> String {
         return NOBODY.to_owned();
     }
     let mut text = String::with_capacity(1024);
-    for Other { number, stance, position } in others {
-        let (option, summary) = (position.counted.as_deref().unwrap_or_default(), clean::one_line(&position.summary));
+    for Other {
+        number,
+        stance,
+        position,
+    } in others
+    {
+        let (option, summary) = (
+            position.counted.as_deref().unwrap_or_default(),
+            clean::one_line(&position.summary),
+        );
         let summary = clean::shortened(&summary, QUOTED_CHARS);
-        let _ = writeln!(text, "J{number} ({stance}) recommends {option}, confidence {:.2}: {summary}", position.confidence);
+        let _ = writeln!(
+            text,
+            "J{number} ({stance}) recommends {option}, confidence {:.2}: {summary}",
+            position.confidence
+        );
         for (at, claim) in position.claims.iter().enumerate() {
-            let _ = writeln!(text, "  J{number}#{}: {}", at + 1, clean::shortened(&clean::one_line(&claim.text), QUOTED_CHARS));
+            let _ = writeln!(
+                text,
+                "  J{number}#{}: {}",
+                at + 1,
+                clean::shortened(&clean::one_line(&claim.text), QUOTED_CHARS)
+            );
         }
         text.push('\n');
     }

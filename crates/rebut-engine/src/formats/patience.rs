@@ -1,4 +1,5 @@
-//! How long an agent may take for a turn: the setting that every format has under a name of its own.
+//! How long an agent may take for a turn: the setting that every format has under a name of its
+//! own.
 
 use crate::event::Limits;
 use schemars::JsonSchema;
@@ -24,13 +25,21 @@ impl OneTurn {
 /// The usual limits, with the seconds per turn of that setting.
 pub(super) fn limits_by(config: &Value, setting: &str) -> Limits {
     let usual = Limits::default();
-    Limits { turn_seconds: config.get(setting).and_then(Value::as_u64).unwrap_or(usual.turn_seconds), ..usual }
+    Limits {
+        turn_seconds: config
+            .get(setting)
+            .and_then(Value::as_u64)
+            .unwrap_or(usual.turn_seconds),
+        ..usual
+    }
 }
 
 /// Whether so many seconds make sense for a turn.
 pub(super) fn check_seconds(setting: &str, seconds: u64) -> Result<(), String> {
     match seconds {
         1..=86_400 => Ok(()),
-        seconds => Err(format!("{setting} must be 1 to 86400 seconds, not {seconds}")),
+        seconds => Err(format!(
+            "{setting} must be 1 to 86400 seconds, not {seconds}"
+        )),
     }
 }

@@ -1,4 +1,5 @@
-//! Propose: one agent words a reviewer's text anew from what judges said of it. What it says is only ever a proposal for a person.
+//! Propose: one agent words a reviewer's text anew from what judges said of it. What it says is
+//! only ever a proposal for a person.
 
 use crate::{
     agent::Agent,
@@ -25,7 +26,10 @@ pub const FORMAT: Format = Format {
     version: 1,
     about: "One agent words a reviewer's text anew from what judges said of it.",
     preset: include_str!("../../presets/propose.toml"),
-    prompts: &[PromptFile::of::<Request>(), PromptFile::of::<crate::turn::Clarify>()],
+    prompts: &[
+        PromptFile::of::<Request>(),
+        PromptFile::of::<crate::turn::Clarify>(),
+    ],
     replies: || vec![Schema::of::<Proposal>()],
     check,
     check_config: |config| OneTurn::parse(config).map(drop),
@@ -77,17 +81,40 @@ reply!(Proposal, "role_proposal");
 const MOST_CHARACTERS: usize = 20_000;
 
 async fn run(debate: &Debate) -> Result<Outcome, Halt> {
-    let input = Input::deserialize(&debate.started().input).map_err(|error| Halt::Broken(error.to_string()))?;
-    let prompt = Request { role: &input.role, current: &input.current, feedback: &feedback(&input.insights) }.render(debate.fence());
-    let ask = Ask { prompt, schema: Schema::of::<Proposal>(), check: Box::new(check_proposal) };
+    let input = Input::deserialize(&debate.started().input)
+        .map_err(|error| Halt::Broken(error.to_string()))?;
+    let prompt = Request {
+        role: &input.role,
+        current: &input.current,
+        feedback: &feedback(&input.insights),
+    }
+    .render(debate.fence());
+    let ask = Ask {
+        prompt,
+        schema: Schema::of::<Proposal>(),
+        check: Box::new(check_proposal),
+    };
     let step = Step::once("propose", 1);
     match debate.turn(&step, &debate.agents()[0], ask).await? {
         Ok(said) => {
-            let summary = format!("a new text for {}: {}", input.role, crate::clean::on_one_line(&said.reply.why));
-            let result = serde_json::to_value(&said.reply).map_err(|error| Halt::Broken(error.to_string()))?;
-            Ok(Outcome { result, ..Outcome::without_result(Ending::Completed, summary, Vec::new()) })
+            let summary = format!(
+                "a new text for {}: {}",
+                input.role,
+                crate::clean::on_one_line(&said.reply.why)
+            );
+            let result = serde_json::to_value(&said.reply)
+                .map_err(|error| Halt::Broken(error.to_string()))?;
+            Ok(Outcome {
+                result,
+                ..Outcome::without_result(Ending::Completed, summary, Vec::new())
+            })
         }
-        Err(absence) => Err(Halt::NoQuorum { step: step.name, answered: 0, needed: 1, absent: vec![absence] }),
+        Err(absence) => Err(Halt::NoQuorum {
+            step: step.name,
+            answered: 0,
+            needed: 1,
+            absent: vec![absence],
+        }),
     }
 }
 
@@ -105,9 +132,10 @@ fn feedback(insights: &PolicyInsights) -> String {
 fn check_proposal(proposal: &mut Proposal) -> Result<(), String> {
     match proposal {
         Proposal { text, .. } if text.trim().is_empty() => Err("\"text\" is empty".to_owned()),
-        Proposal { text, .. } if text.chars().count() > MOST_CHARACTERS => {
-            Err(format!("\"text\" has {} characters, more than {MOST_CHARACTERS}", text.chars().count()))
-        }
+        Proposal { text, .. } if text.chars().count() > MOST_CHARACTERS => Err(format!(
+            "\"text\" has {} characters, more than {MOST_CHARACTERS}",
+            text.chars().count()
+        )),
         Proposal { why, .. } if why.trim().is_empty() => Err("\"why\" is empty".to_owned()),
         _ => Ok(()),
     }
@@ -119,7 +147,11 @@ fn check(input: &Value, config: &Value, agents: &[Agent]) -> Result<String, Stri
     if input.current.trim().is_empty() {
         return Err(format!("the role `{}` has no text to improve", input.role));
     }
-    if agents.len() == 1 { Ok(format!("A better text for {}", input.role)) } else { Err("propose needs exactly one agent".to_owned()) }
+    if agents.len() == 1 {
+        Ok(format!("A better text for {}", input.role))
+    } else {
+        Err("propose needs exactly one agent".to_owned())
+    }
 }
 
 #[cfg(test)]

@@ -57,7 +57,9 @@ impl Input {
         if let Some(wanted) = &input.program {
             wanted.check()?;
             if !input.options.is_empty() {
-                return Err("options are chosen from, a program is written: give one of them".to_owned());
+                return Err(
+                    "options are chosen from, a program is written: give one of them".to_owned(),
+                );
             }
         }
         Ok(input)
@@ -66,7 +68,11 @@ impl Input {
     /// The same for a format that cannot be asked for a program.
     pub fn parse_without_program(input: &Value, format: &str) -> Result<Self, String> {
         match Self::parse(input)? {
-            Self { program: Some(_), .. } => Err(format!("{format} writes no programs; `single` and `poll` do")),
+            Self {
+                program: Some(_), ..
+            } => Err(format!(
+                "{format} writes no programs; `single` and `poll` do"
+            )),
             input => Ok(input),
         }
     }
@@ -75,15 +81,31 @@ impl Input {
 fn check_options(options: &[Choice]) -> Result<(), String> {
     match options.len() {
         0 | 2..=26 => {}
-        1 => return Err("one option is no choice; give at least two, or none to have them drafted".to_owned()),
+        1 => {
+            return Err(
+                "one option is no choice; give at least two, or none to have them drafted"
+                    .to_owned(),
+            );
+        }
         count => return Err(format!("{count} options; at most 26 can be told apart")),
     }
     for (number, option) in options.iter().enumerate() {
         let id = &option.id;
-        if id.is_empty() || id.len() > 16 || !id.chars().all(|c| c.is_ascii_alphanumeric() || c == '-' || c == '_') {
-            return Err(format!("option id `{}` must be 1 to 16 letters or digits", clean::on_one_line(id)));
+        if id.is_empty()
+            || id.len() > 16
+            || !id
+                .chars()
+                .all(|c| c.is_ascii_alphanumeric() || c == '-' || c == '_')
+        {
+            return Err(format!(
+                "option id `{}` must be 1 to 16 letters or digits",
+                clean::on_one_line(id)
+            ));
         }
-        if options[..number].iter().any(|earlier| earlier.id.eq_ignore_ascii_case(id)) {
+        if options[..number]
+            .iter()
+            .any(|earlier| earlier.id.eq_ignore_ascii_case(id))
+        {
             return Err(format!("option id `{id}` is used twice"));
         }
         if option.label.trim().is_empty() {
@@ -95,8 +117,17 @@ fn check_options(options: &[Choice]) -> Result<(), String> {
 
 /// What the agents should know, as it was pinned: a case keeps no copy of what may be long.
 pub(super) fn context_of(debate: &Debate) -> &str {
-    let context = debate.started().input.get("context").and_then(Value::as_str).unwrap_or_default();
-    if context.trim().is_empty() { "(none)" } else { context }
+    let context = debate
+        .started()
+        .input
+        .get("context")
+        .and_then(Value::as_str)
+        .unwrap_or_default();
+    if context.trim().is_empty() {
+        "(none)"
+    } else {
+        context
+    }
 }
 
 /// The options, one a line.
@@ -115,11 +146,24 @@ pub(super) fn options_text(options: &[Choice]) -> String {
 
 /// The option a reply's `field` names, forgiving quotes, case and the word "option" in front.
 pub(super) fn option_of(field: &str, said: &str, ids: &[String]) -> Result<String, String> {
-    let word = said.trim().trim_matches(['"', '\'', '*', '.', ':', '(', ')', '[', ']']).trim();
-    let word = word.get(..7).filter(|start| start.eq_ignore_ascii_case("option ")).map_or(word, |_| word[7..].trim());
-    ids.iter().find(|id| id.eq_ignore_ascii_case(word)).cloned().ok_or_else(|| {
-        format!("\"{field}\" must be one of {}, not \"{}\"", ids.join(", "), crate::clean::shortened(&crate::clean::on_one_line(said), 40))
-    })
+    let word = said
+        .trim()
+        .trim_matches(['"', '\'', '*', '.', ':', '(', ')', '[', ']'])
+        .trim();
+    let word = word
+        .get(..7)
+        .filter(|start| start.eq_ignore_ascii_case("option "))
+        .map_or(word, |_| word[7..].trim());
+    ids.iter()
+        .find(|id| id.eq_ignore_ascii_case(word))
+        .cloned()
+        .ok_or_else(|| {
+            format!(
+                "\"{field}\" must be one of {}, not \"{}\"",
+                ids.join(", "),
+                crate::clean::shortened(&crate::clean::on_one_line(said), 40)
+            )
+        })
 }
 
 /// A number, also when it was written as text.
@@ -145,7 +189,9 @@ pub(super) fn number<'de, D: Deserializer<'de>>(deserializer: D) -> Result<f64, 
         }
 
         fn visit_str<E: Error>(self, text: &str) -> Result<f64, E> {
-            text.trim().parse().map_err(|_| E::custom(format!("`{text}` is not a number")))
+            text.trim()
+                .parse()
+                .map_err(|_| E::custom(format!("`{text}` is not a number")))
         }
     }
     deserializer.deserialize_any(Number)

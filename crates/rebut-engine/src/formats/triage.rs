@@ -1,4 +1,5 @@
-//! Triage with a model: one agent says whether a question is worth a debate, beside what the rules say.
+//! Triage with a model: one agent says whether a question is worth a debate, beside what the rules
+//! say.
 
 use crate::{
     agent::Agent,
@@ -25,7 +26,10 @@ pub const FORMAT: Format = Format {
     version: 1,
     about: "One agent says whether a question is worth a debate.",
     preset: include_str!("../../presets/triage.toml"),
-    prompts: &[PromptFile::of::<Question>(), PromptFile::of::<crate::turn::Clarify>()],
+    prompts: &[
+        PromptFile::of::<Question>(),
+        PromptFile::of::<crate::turn::Clarify>(),
+    ],
     replies: || vec![Schema::of::<Verdict>()],
     check,
     check_config: |config| OneTurn::parse(config).map(drop),
@@ -78,29 +82,60 @@ pub struct Verdict {
 reply!(Verdict, "triage_verdict");
 
 async fn run(debate: &Debate) -> Result<Outcome, Halt> {
-    let input: Input = serde_json::from_value(debate.started().input.clone()).map_err(|error| Halt::Broken(error.to_string()))?;
+    let input: Input = serde_json::from_value(debate.started().input.clone())
+        .map_err(|error| Halt::Broken(error.to_string()))?;
     let rules = triage::triage(&input.question, input.options, &input.context);
-    let context = if input.context.trim().is_empty() { "(none)" } else { &input.context };
+    let context = if input.context.trim().is_empty() {
+        "(none)"
+    } else {
+        &input.context
+    };
     let said = rules.describe();
-    let prompt = Question { question: &input.question, context, rules: &said }.render(debate.fence());
-    let ask = Ask { prompt, schema: Schema::of::<Verdict>(), check: Box::new(check_verdict) };
+    let prompt = Question {
+        question: &input.question,
+        context,
+        rules: &said,
+    }
+    .render(debate.fence());
+    let ask = Ask {
+        prompt,
+        schema: Schema::of::<Verdict>(),
+        check: Box::new(check_verdict),
+    };
     let step = Step::once("triage", 1);
     match debate.turn(&step, &debate.agents()[0], ask).await? {
         Ok(said) => {
-            let word = if said.reply.worth_a_debate { "worth a debate" } else { "one answer will do" };
+            let word = if said.reply.worth_a_debate {
+                "worth a debate"
+            } else {
+                "one answer will do"
+            };
             let summary = format!("{word}: {}", crate::clean::on_one_line(&said.reply.reason));
             let result = json!({"rules": rules, "verdict": said.reply});
-            Ok(Outcome { result, ..Outcome::without_result(Ending::Completed, summary, Vec::new()) })
+            Ok(Outcome {
+                result,
+                ..Outcome::without_result(Ending::Completed, summary, Vec::new())
+            })
         }
-        Err(absence) => Err(Halt::NoQuorum { step: step.name, answered: 0, needed: 1, absent: vec![absence] }),
+        Err(absence) => Err(Halt::NoQuorum {
+            step: step.name,
+            answered: 0,
+            needed: 1,
+            absent: vec![absence],
+        }),
     }
 }
 
 fn check_verdict(verdict: &mut Verdict) -> Result<(), String> {
     match verdict {
         Verdict { reason, .. } if reason.trim().is_empty() => Err("\"reason\" is empty".to_owned()),
-        Verdict { confidence: 0.0..=1.0, .. } => Ok(()),
-        Verdict { confidence, .. } => Err(format!("\"confidence\" must be from 0 to 1, not {confidence}")),
+        Verdict {
+            confidence: 0.0..=1.0,
+            ..
+        } => Ok(()),
+        Verdict { confidence, .. } => Err(format!(
+            "\"confidence\" must be from 0 to 1, not {confidence}"
+        )),
     }
 }
 
@@ -110,7 +145,11 @@ fn check(input: &Value, config: &Value, agents: &[Agent]) -> Result<String, Stri
     if input.question.trim().is_empty() {
         return Err("the question is empty".to_owned());
     }
-    if agents.len() == 1 { Ok(input.question) } else { Err("triage needs exactly one agent".to_owned()) }
+    if agents.len() == 1 {
+        Ok(input.question)
+    } else {
+        Err("triage needs exactly one agent".to_owned())
+    }
 }
 
 #[cfg(test)]
@@ -119,6 +158,9 @@ mod tests {
 
     #[test]
     fn the_prompt_and_its_struct_agree() {
-        assert_eq!(crate::prompt::mismatches::<Question>(), Vec::<String>::new());
+        assert_eq!(
+            crate::prompt::mismatches::<Question>(),
+            Vec::<String>::new()
+        );
     }
 }

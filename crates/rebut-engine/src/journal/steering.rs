@@ -1,5 +1,6 @@
-//! What people want of the run of a debate. Wherever the journal learns of it, the run is told at once:
-//! from an append of this process, from news of another, or from what an append of the run itself met.
+//! What people want of the run of a debate. Wherever the journal learns of it, the run is told at
+//! once: from an append of this process, from news of another, or from what an append of the run
+//! itself met.
 
 use super::{End, Entry, Journal, Memory};
 use crate::{
@@ -16,8 +17,8 @@ impl Journal {
         self.steer.subscribe()
     }
 
-    /// Tells the run what is wanted of it. The first word counts, except that a cancel always does; who is
-    /// told to leave while it was to pause makes that pause at once.
+    /// Tells the run what is wanted of it. The first word counts, except that a cancel always does;
+    /// who is told to leave while it was to pause makes that pause at once.
     pub(crate) fn steer_to(&self, wanted: Steer) {
         self.steer.send_if_modified(|steer| {
             let next = match (*steer, wanted) {
@@ -29,15 +30,15 @@ impl Journal {
         });
     }
 
-    /// Takes a person's word that was recorded through another journal of this process, opened before this
-    /// one had a run.
+    /// Takes a person's word that was recorded through another journal of this process, opened
+    /// before this one had a run.
     pub(crate) fn hear(&self, word: impl FnOnce(&mut Memory)) {
         word(&mut self.memory());
         self.heed_memory();
     }
 
-    /// Tells the run what the record says that people want. What was said before this process took the
-    /// debate counts from the moment it has it.
+    /// Tells the run what the record says that people want. What was said before this process took
+    /// the debate counts from the moment it has it.
     pub(super) fn heed(&self, end: &End) {
         if end.holds {
             self.heed_memory();
@@ -76,8 +77,8 @@ impl Journal {
 }
 
 impl Memory {
-    /// The debate goes on. A cancel holds until it ended the debate, whoever dies meanwhile; a pause until it
-    /// came, or a person says go on.
+    /// The debate goes on. A cancel holds until it ended the debate, whoever dies meanwhile; a
+    /// pause until it came, or a person says go on.
     pub(super) fn go_on(&mut self, resumed: &DebateResumed) {
         (self.paused, self.outcome) = (false, None);
         if !resumed.adopted {

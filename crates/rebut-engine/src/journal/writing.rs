@@ -1,5 +1,5 @@
-//! Reading and writing a journal whose database may be out of reach, or its disk full, for a while: whoever
-//! runs a debate waits for it, all others are told.
+//! Reading and writing a journal whose database may be out of reach, or its disk full, for a while:
+//! whoever runs a debate waits for it, all others are told.
 
 use crate::{
     DebateId,
@@ -14,18 +14,19 @@ use std::{
 };
 use tokio::time::Instant;
 
-/// The first wait for a database that cannot be used; each further one is twice as long, up to the longest.
+/// The first wait for a database that cannot be used; each further one is twice as long, up to the
+/// longest.
 const FIRST_WAIT: Duration = Duration::from_millis(100);
 const LONGEST_WAIT: Duration = Duration::from_secs(5);
 
-/// How long the runs of a desk wait for a database that cannot be used. They share it, since they share the
-/// database: where one has waited in vain, the next does not begin to wait anew.
+/// How long the runs of a desk wait for a database that cannot be used. They share it, since they
+/// share the database: where one has waited in vain, the next does not begin to wait anew.
 #[derive(Default)]
 pub struct Patience {
     /// As long as it takes, where this is `None`.
     longest: Option<Duration>,
-    /// Since when nothing could be read, and since when nothing could be written: on a full disk reading
-    /// works, and says nothing of writing.
+    /// Since when nothing could be read, and since when nothing could be written: on a full disk
+    /// reading works, and says nothing of writing.
     reading: Failing,
     writing: Failing,
 }
@@ -48,7 +49,10 @@ impl Failing {
 impl Patience {
     /// Waits at most so long; `None` is as long as it takes.
     pub fn new(longest: Option<Duration>) -> Self {
-        Self { longest, ..Self::default() }
+        Self {
+            longest,
+            ..Self::default()
+        }
     }
 
     /// A read worked: the time without one begins anew.
@@ -62,10 +66,13 @@ impl Patience {
         self.writing.worked();
     }
 
-    /// How long to wait after one more failure, where `wait` would be next; `None` when it is enough.
+    /// How long to wait after one more failure, where `wait` would be next; `None` when it is
+    /// enough.
     fn after_failure(&self, failing: &Failing, wait: Duration) -> Option<Duration> {
         let since = *failing.since().get_or_insert_with(Instant::now);
-        let Some(longest) = self.longest else { return Some(wait) };
+        let Some(longest) = self.longest else {
+            return Some(wait);
+        };
         let left = longest.saturating_sub(since.elapsed());
         (!left.is_zero()).then(|| wait.min(left))
     }
@@ -82,8 +89,8 @@ pub(super) struct Means {
 /// An append under way.
 type Writing = Pin<Box<dyn Future<Output = Result<(), StoreError>> + Send>>;
 
-/// Appends. While that cannot work, the runner of the debate tries again, and finds out whether the first
-/// try was written.
+/// Appends. While that cannot work, the runner of the debate tries again, and finds out whether the
+/// first try was written.
 pub(super) fn write(means: Means, append: Append, runs: bool) -> Writing {
     if runs && means.store.may_be_unreachable() {
         let is_asked_for = append.claim == Claim::Take;
@@ -103,12 +110,19 @@ async fn write_at_last(means: Means, append: Append, is_asked_for: bool) -> Resu
     loop {
         let result = means.store.append(append.clone()).await;
         match result {
-            // Whoever asks for a debate is told at once that nothing came of it; there is no run yet that
-            // could wait.
-            Err(StoreError::Unwritable(_) | StoreError::Busy(_)) if is_asked_for && !is_uncertain => return result,
+            // Whoever asks for a debate is told at once that nothing came of it; there is no run
+            // yet that could wait.
+            Err(StoreError::Unwritable(_) | StoreError::Busy(_))
+                if is_asked_for && !is_uncertain =>
+            {
+                return result;
+            }
             Err(error) if error.is_passing() => {
                 is_uncertain |= matches!(error, StoreError::Unavailable(_));
-                let Some(pause) = means.patience.after_failure(&means.patience.writing, wait) else { return Err(error) };
+                let Some(pause) = means.patience.after_failure(&means.patience.writing, wait)
+                else {
+                    return Err(error);
+                };
                 means.clock.sleep(pause).await;
                 wait = (wait * 2).min(LONGEST_WAIT);
             }
@@ -116,8 +130,15 @@ async fn write_at_last(means: Means, append: Append, is_asked_for: bool) -> Resu
             Err(conflict @ StoreError::Conflict { .. }) if is_uncertain => {
                 means.patience.has_written();
                 let there = load(&means, append.debate, append.after, true).await?;
-                let hashes = |records: &[Record]| records.iter().map(|record| record.hash).take(append.records.len()).collect::<Vec<_>>();
-                let is_ours = !append.records.is_empty() && hashes(&there) == hashes(&append.records);
+                let hashes = |records: &[Record]| {
+                    records
+                        .iter()
+                        .map(|record| record.hash)
+                        .take(append.records.len())
+                        .collect::<Vec<_>>()
+                };
+                let is_ours =
+                    !append.records.is_empty() && hashes(&there) == hashes(&append.records);
                 return if is_ours { Ok(()) } else { Err(conflict) };
             }
             other => {
@@ -128,18 +149,44 @@ async fn write_at_last(means: Means, append: Append, is_asked_for: bool) -> Resu
     }
 }
 
-/// The records after number `after`. The runner of the debate waits for a database that cannot be used.
-async fn load(means: &Means, debate: DebateId, after: u64, runs: bool) -> Result<Vec<Record>, StoreError> {
-    look(means, debate, after, runs).await.map(|picked| picked.records)
+/// The records after number `after`. The runner of the debate waits for a database that cannot be
+/// used.
+async fn load(
+    means: &Means,
+    debate: DebateId,
+    after: u64,
+    runs: bool,
+) -> Result<Vec<Record>, StoreError> {
+    look(means, debate, after, runs)
+        .await
+        .map(|picked| picked.records)
 }
 
 /// The same, and where the journal ends.
-pub(super) async fn look(means: &Means, debate: DebateId, after: u64, runs: bool) -> Result<Picked, StoreError> {
+pub(super) async fn look(
+    means: &Means,
+    debate: DebateId,
+    after: u64,
+    runs: bool,
+) -> Result<Picked, StoreError> {
     let mut wait = FIRST_WAIT;
     loop {
-        match means.store.pick(debate, &Pick { after, ..Pick::default() }).await {
+        match means
+            .store
+            .pick(
+                debate,
+                &Pick {
+                    after,
+                    ..Pick::default()
+                },
+            )
+            .await
+        {
             Err(error) if runs && error.is_passing() => {
-                let Some(pause) = means.patience.after_failure(&means.patience.reading, wait) else { return Err(error) };
+                let Some(pause) = means.patience.after_failure(&means.patience.reading, wait)
+                else {
+                    return Err(error);
+                };
                 means.clock.sleep(pause).await;
                 wait = (wait * 2).min(LONGEST_WAIT);
             }
@@ -153,7 +200,8 @@ pub(super) async fn look(means: &Means, debate: DebateId, after: u64, runs: bool
     }
 }
 
-/// The pauses between tries that change nothing: each is twice as long as the one before, up to the longest.
+/// The pauses between tries that change nothing: each is twice as long as the one before, up to the
+/// longest.
 #[derive(Default)]
 pub(super) struct Backoff {
     last: Option<Duration>,
@@ -165,7 +213,9 @@ impl Backoff {
         if self.last.is_none() {
             tell();
         }
-        let wait = self.last.map_or(FIRST_WAIT, |last| (last * 2).min(LONGEST_WAIT));
+        let wait = self
+            .last
+            .map_or(FIRST_WAIT, |last| (last * 2).min(LONGEST_WAIT));
         self.last = Some(wait);
         clock.sleep(wait).await;
     }

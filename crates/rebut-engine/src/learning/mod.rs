@@ -1,8 +1,11 @@
-//! Weights that learn: from questions whose right answer is known, how much each voter's word is worth. Pure and deterministic.
+//! Weights that learn: from questions whose right answer is known, how much each voter's word is
+//! worth. Pure and deterministic.
 //!
 //! - [`History`]: who chose what on questions with a known answer;
-//! - [`fit`]: one weight per voter, all fitted together, so that voters who err together share weight;
-//! - [`Errors`] and [`effective_voters`]: how much voters err together, and how many independent ones a panel is worth;
+//! - [`fit`]: one weight per voter, all fitted together, so that voters who err together share
+//!   weight;
+//! - [`Errors`] and [`effective_voters`]: how much voters err together, and how many independent
+//!   ones a panel is worth;
 //! - [`kept`]: the history in debates that were marked, and the weights of a panel from it;
 //! - [`chance`]: intervals and tests.
 
@@ -40,7 +43,11 @@ pub struct Labelled {
 impl Labelled {
     /// Whether a voter chose the right option; `None` where it chose nothing.
     pub fn is_right(&self, voter: usize) -> Option<bool> {
-        self.choices.get(voter).copied().flatten().map(|choice| choice == self.right)
+        self.choices
+            .get(voter)
+            .copied()
+            .flatten()
+            .map(|choice| choice == self.right)
     }
 
     /// The sum of the weights behind each option.
@@ -59,15 +66,26 @@ impl History {
     /// The same questions with only some voters, in the order given.
     pub fn only(&self, voters: &[usize]) -> Self {
         let questions = self.questions.iter().map(|question| Labelled {
-            choices: voters.iter().map(|voter| question.choices.get(*voter).copied().flatten()).collect(),
+            choices: voters
+                .iter()
+                .map(|voter| question.choices.get(*voter).copied().flatten())
+                .collect(),
             ..*question
         });
-        Self { voters: voters.len(), questions: questions.collect() }
+        Self {
+            voters: voters.len(),
+            questions: questions.collect(),
+        }
     }
 
     /// How often a voter answered, and how often it was right.
     pub fn record(&self, voter: usize) -> (u64, u64) {
-        let answers = self.questions.iter().filter_map(|question| question.is_right(voter));
-        answers.fold((0, 0), |(answered, right), is_right| (answered + 1, right + u64::from(is_right)))
+        let answers = self
+            .questions
+            .iter()
+            .filter_map(|question| question.is_right(voter));
+        answers.fold((0, 0), |(answered, right), is_right| {
+            (answered + 1, right + u64::from(is_right))
+        })
     }
 }

@@ -1,4 +1,5 @@
-//! Assumptions behind a disagreement: what each side takes for granted, gathered in one table of who holds what. Pure.
+//! Assumptions behind a disagreement: what each side takes for granted, gathered in one table of
+//! who holds what. Pure.
 
 use crate::clean;
 use schemars::JsonSchema;
@@ -28,11 +29,15 @@ pub struct Mapped {
     pub falsified_by: String,
 }
 
-/// The table. `parties` are name, position and assumptions of each, in order; the same assumption of two is one row.
+/// The table. `parties` are name, position and assumptions of each, in order; the same assumption
+/// of two is one row.
 pub fn mapped(parties: &[(Arc<str>, String, Vec<Assumption>)]) -> Vec<Mapped> {
     let mut rows: Vec<(String, Mapped)> = Vec::new();
     for (party, position, assumptions) in parties {
-        for assumption in assumptions.iter().filter(|assumption| !assumption.text.trim().is_empty()) {
+        for assumption in assumptions
+            .iter()
+            .filter(|assumption| !assumption.text.trim().is_empty())
+        {
             let key = key(&assumption.text);
             match rows.iter_mut().find(|(known, _)| *known == key) {
                 Some((_, row)) => join(row, party, position, &assumption.falsified_by),
@@ -63,7 +68,9 @@ fn join(row: &mut Mapped, party: &Arc<str>, position: &str, falsified_by: &str) 
 
 /// Two texts of the same words in the same order are the same assumption, whatever their marks.
 fn key(text: &str) -> String {
-    let words = text.split(|c: char| !c.is_alphanumeric()).filter(|word| !word.is_empty());
+    let words = text
+        .split(|c: char| !c.is_alphanumeric())
+        .filter(|word| !word.is_empty());
     words.map(str::to_lowercase).collect::<Vec<_>>().join(" ")
 }
 
@@ -72,8 +79,16 @@ pub fn table(rows: &[Mapped]) -> String {
     let cell = |text: &str| clean::for_markdown(text).replace('|', "\\|");
     let mut text = "| assumption | held by | what would falsify it |\n|---|---|---|\n".to_owned();
     for row in rows {
-        let falsifier = if row.falsified_by.is_empty() { "(nobody said)".to_owned() } else { cell(&row.falsified_by) };
-        text.push_str(&format!("| {} | {} | {falsifier} |\n", cell(&row.assumption), cell(&row.held_by.join(", "))));
+        let falsifier = if row.falsified_by.is_empty() {
+            "(nobody said)".to_owned()
+        } else {
+            cell(&row.falsified_by)
+        };
+        text.push_str(&format!(
+            "| {} | {} | {falsifier} |\n",
+            cell(&row.assumption),
+            cell(&row.held_by.join(", "))
+        ));
     }
     text
 }
@@ -84,14 +99,32 @@ mod tests {
 
     #[test]
     fn the_same_assumption_of_two_is_one_row_and_a_cell_stays_a_cell() {
-        let assume = |text: &str, falsified_by: &str| Assumption { text: text.to_owned(), falsified_by: falsified_by.to_owned() };
+        let assume = |text: &str, falsified_by: &str| Assumption {
+            text: text.to_owned(),
+            falsified_by: falsified_by.to_owned(),
+        };
         let rows = mapped(&[
-            ("proposer".into(), "keep".to_owned(), vec![assume("Load stays small.", ""), assume("A | B\nC", "x")]),
-            ("architect".into(), "change".to_owned(), vec![assume("load stays SMALL", "10,000 users"), assume(" ", "y")]),
+            (
+                "proposer".into(),
+                "keep".to_owned(),
+                vec![assume("Load stays small.", ""), assume("A | B\nC", "x")],
+            ),
+            (
+                "architect".into(),
+                "change".to_owned(),
+                vec![assume("load stays SMALL", "10,000 users"), assume(" ", "y")],
+            ),
         ]);
         assert_eq!(rows.len(), 2);
         assert_eq!(rows[0].held_by, ["proposer".into(), "architect".into()]);
-        assert_eq!((rows[0].supports.as_str(), rows[0].falsified_by.as_str()), ("keep; change", "10,000 users"));
-        assert!(table(&rows).ends_with("| A \\| B C | proposer | x |\n"), "{}", table(&rows));
+        assert_eq!(
+            (rows[0].supports.as_str(), rows[0].falsified_by.as_str()),
+            ("keep; change", "10,000 users")
+        );
+        assert!(
+            table(&rows).ends_with("| A \\| B C | proposer | x |\n"),
+            "{}",
+            table(&rows)
+        );
     }
 }

@@ -1,4 +1,5 @@
-//! Clarifying before the work: open questions, who answers them, and when there is nothing left to ask. Pure.
+//! Clarifying before the work: open questions, who answers them, and when there is nothing left to
+//! ask. Pure.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -33,7 +34,9 @@ impl Category {
 }
 
 /// How much depends on the answer.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, JsonSchema)]
+#[derive(
+    Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, JsonSchema,
+)]
 #[serde(rename_all = "lowercase")]
 pub enum Priority {
     /// The code would be another one.
@@ -72,11 +75,16 @@ pub struct Clarification {
 }
 
 /// What a person said about a question, if anything: by its category, or by words that it holds.
-pub fn by_user<'a>(given: &'a [GivenAnswer], category: Category, question: &str) -> Option<&'a str> {
+pub fn by_user<'a>(
+    given: &'a [GivenAnswer],
+    category: Category,
+    question: &str,
+) -> Option<&'a str> {
     let asked = question.to_lowercase();
     let fits = |answer: &&GivenAnswer| {
         let about = answer.about.trim().to_lowercase();
-        !about.is_empty() && (about.replace([' ', '-'], "_") == category.as_str() || asked.contains(&about))
+        !about.is_empty()
+            && (about.replace([' ', '-'], "_") == category.as_str() || asked.contains(&about))
     };
     given.iter().find(fits).map(|answer| answer.answer.as_str())
 }
@@ -86,7 +94,8 @@ pub fn is_clear(confidence: f64, open: usize, enough: f64) -> bool {
     open == 0 || confidence > enough
 }
 
-/// A task of fewer words than `from` is simple: asking about it costs more than it brings. 0 asks about every task.
+/// A task of fewer words than `from` is simple: asking about it costs more than it brings. 0 asks
+/// about every task.
 pub fn is_simple(task: &str, from: usize) -> bool {
     task.split_whitespace().count() < from
 }
@@ -97,26 +106,67 @@ mod tests {
 
     #[test]
     fn a_person_answers_by_category_or_by_words_and_nothing_is_guessed() {
-        let given = |about: &str| GivenAnswer { about: about.to_owned(), answer: "yes".to_owned() };
+        let given = |about: &str| GivenAnswer {
+            about: about.to_owned(),
+            answer: "yes".to_owned(),
+        };
         let rows = [
-            ("edge_cases", Category::EdgeCases, "What of an empty list?", true),
-            ("Edge cases", Category::EdgeCases, "What of an empty list?", true),
-            ("empty list", Category::Requirements, "What of an EMPTY LIST?", true),
-            ("full list", Category::Requirements, "What of an empty list?", false),
+            (
+                "edge_cases",
+                Category::EdgeCases,
+                "What of an empty list?",
+                true,
+            ),
+            (
+                "Edge cases",
+                Category::EdgeCases,
+                "What of an empty list?",
+                true,
+            ),
+            (
+                "empty list",
+                Category::Requirements,
+                "What of an EMPTY LIST?",
+                true,
+            ),
+            (
+                "full list",
+                Category::Requirements,
+                "What of an empty list?",
+                false,
+            ),
             ("", Category::Requirements, "What of an empty list?", false),
         ];
         for (about, category, question, expected) in rows {
-            assert_eq!(by_user(&[given(about)], category, question).is_some(), expected, "{about}");
+            assert_eq!(
+                by_user(&[given(about)], category, question).is_some(),
+                expected,
+                "{about}"
+            );
         }
         assert_eq!(by_user(&[], Category::Constraints, "x"), None);
     }
 
     #[test]
     fn asking_ends_by_confidence_or_without_questions() {
-        let rows = [(0.9, 1, false), (0.91, 1, true), (0.0, 0, true), (f64::NAN, 2, false), (1.0, 5, true)];
+        let rows = [
+            (0.9, 1, false),
+            (0.91, 1, true),
+            (0.0, 0, true),
+            (f64::NAN, 2, false),
+            (1.0, 5, true),
+        ];
         for (confidence, open, expected) in rows {
-            assert_eq!(is_clear(confidence, open, 0.9), expected, "{confidence} {open}");
+            assert_eq!(
+                is_clear(confidence, open, 0.9),
+                expected,
+                "{confidence} {open}"
+            );
         }
-        assert!(is_simple("add two numbers", 4) && !is_simple("add two numbers", 3) && !is_simple("", 0));
+        assert!(
+            is_simple("add two numbers", 4)
+                && !is_simple("add two numbers", 3)
+                && !is_simple("", 0)
+        );
     }
 }

@@ -1,4 +1,5 @@
-//! Two sides argue at the same time, neither hearing the other; then each answers what the other said, again at the same time.
+//! Two sides argue at the same time, neither hearing the other; then each answers what the other
+//! said, again at the same time.
 
 use crate::{
     agent::Agent,
@@ -27,15 +28,25 @@ pub struct Side<A, B> {
 }
 
 impl<A, B> Exchange<A, B> {
-    /// Whether both sides argued and answered. Otherwise one was heard less than the other, and a comparison would be unfair.
+    /// Whether both sides argued and answered. Otherwise one was heard less than the other, and a
+    /// comparison would be unfair.
     pub fn is_complete(&self) -> bool {
-        self.sides.iter().all(|side| side.argued.is_some() && side.answered.is_some())
+        self.sides
+            .iter()
+            .all(|side| side.argued.is_some() && side.answered.is_some())
     }
 
     /// The turns at which something was said.
     pub fn turns(&self) -> impl Iterator<Item = &str> {
-        let argued = self.sides.iter().filter_map(|side| side.argued.as_ref().map(|said| &*said.turn));
-        argued.chain(self.sides.iter().filter_map(|side| side.answered.as_ref().map(|said| &*said.turn)))
+        let argued = self
+            .sides
+            .iter()
+            .filter_map(|side| side.argued.as_ref().map(|said| &*said.turn));
+        argued.chain(
+            self.sides
+                .iter()
+                .filter_map(|side| side.answered.as_ref().map(|said| &*said.turn)),
+        )
     }
 
     /// Who could not speak, and why.
@@ -44,7 +55,8 @@ impl<A, B> Exchange<A, B> {
     }
 }
 
-/// The two steps of an exchange. They need names, and phases or rounds, of their own: then several exchanges can run side by side.
+/// The two steps of an exchange. They need names, and phases or rounds, of their own: then several
+/// exchanges can run side by side.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Steps {
     /// At which both argue.
@@ -53,8 +65,8 @@ pub struct Steps {
     pub answer: Step,
 }
 
-/// Runs an exchange. `argue` makes the question to a side (0 or 1) from the notes that round hears; `answer` also gets that side's own
-/// arguments and the other's.
+/// Runs an exchange. `argue` makes the question to a side (0 or 1) from the notes that round hears;
+/// `answer` also gets that side's own arguments and the other's.
 pub async fn exchange<A: Reply, B: Reply>(
     debate: &Debate,
     steps: &Steps,
@@ -63,10 +75,23 @@ pub async fn exchange<A: Reply, B: Reply>(
     answer: impl Fn(usize, &str, &A, &A) -> Ask<B> + Sync,
 ) -> Result<Exchange<A, B>, Halt> {
     let number = |agent: &Agent| usize::from(agent.name != sides[0].name);
-    let mut opening = debate.round(&steps.argue, sides, |agent, notes| argue(number(agent), notes)).await?;
+    let mut opening = debate
+        .round(&steps.argue, sides, |agent, notes| {
+            argue(number(agent), notes)
+        })
+        .await?;
     let [first, second] = sides.map(|agent| part_of(&mut opening, agent));
-    let mut exchange = Exchange { sides: [first, second].map(|(argued, missing)| Side { argued, answered: None, missing }) };
-    let [Some(first), Some(second)] = exchange.sides.each_ref().map(|side| side.argued.as_ref()) else { return Ok(exchange) };
+    let mut exchange = Exchange {
+        sides: [first, second].map(|(argued, missing)| Side {
+            argued,
+            answered: None,
+            missing,
+        }),
+    };
+    let [Some(first), Some(second)] = exchange.sides.each_ref().map(|side| side.argued.as_ref())
+    else {
+        return Ok(exchange);
+    };
     let both = [&first.reply, &second.reply];
     let ask = |agent: &Agent, notes: &str| {
         let side = number(agent);
@@ -82,6 +107,10 @@ pub async fn exchange<A: Reply, B: Reply>(
 /// What one agent said in a round, or why it did not.
 fn part_of<R>(round: &mut Round<R>, agent: &Agent) -> (Option<Said<R>>, Option<Absence>) {
     let at = round.said.iter().position(|said| said.agent == agent.name);
-    let missing = round.absent.iter().find(|absence| *absence.agent == *agent.name).cloned();
+    let missing = round
+        .absent
+        .iter()
+        .find(|absence| *absence.agent == *agent.name)
+        .cloned();
     (at.map(|at| round.said.remove(at)), missing)
 }

@@ -1,4 +1,5 @@
-//! A judge compares two sides, asked in both orders: who is shown first must not win by it. A verdict that flips is a draw.
+//! A judge compares two sides, asked in both orders: who is shown first must not win by it. A
+//! verdict that flips is a draw.
 
 use crate::{
     agent::Agent,
@@ -31,7 +32,11 @@ impl Order {
 
     /// Which side stands at a shown place, or at which place a side is shown: 0 or 1.
     pub fn at(self, place: usize) -> usize {
-        if self == Self::Forwards { place } else { 1 - place }
+        if self == Self::Forwards {
+            place
+        } else {
+            1 - place
+        }
     }
 }
 
@@ -58,12 +63,14 @@ impl<R: Comparison> Judged<R> {
 
     /// The better side, where both orders say so. One order alone proves nothing.
     pub fn winner(&self) -> Option<usize> {
-        self.sides().and_then(|[forwards, backwards]| forwards.filter(|side| backwards == Some(*side)))
+        self.sides()
+            .and_then(|[forwards, backwards]| forwards.filter(|side| backwards == Some(*side)))
     }
 
     /// Whether the two orders disagree.
     pub fn flipped(&self) -> bool {
-        self.sides().is_some_and(|[forwards, backwards]| forwards != backwards)
+        self.sides()
+            .is_some_and(|[forwards, backwards]| forwards != backwards)
     }
 
     /// Every valid verdict with the order it was given in.
@@ -74,39 +81,68 @@ impl<R: Comparison> Judged<R> {
 
     /// Who could not say anything.
     pub fn absent(&self) -> impl Iterator<Item = &Absence> {
-        self.forwards.as_ref().err().into_iter().chain(self.backwards.as_ref().err())
+        self.forwards
+            .as_ref()
+            .err()
+            .into_iter()
+            .chain(self.backwards.as_ref().err())
     }
 
     /// The side each order prefers.
     fn sides(&self) -> Option<[Option<usize>; 2]> {
         let (forwards, backwards) = (self.forwards.as_ref().ok()?, self.backwards.as_ref().ok()?);
-        Some([forwards.reply.better(), backwards.reply.better().map(|place| Order::Backwards.at(place))])
+        Some([
+            forwards.reply.better(),
+            backwards
+                .reply
+                .better()
+                .map(|place| Order::Backwards.at(place)),
+        ])
     }
 }
 
-/// Asks a judge twice at the same time, once per order. The turns are named after the step: `judge 1 forwards`, `judge 1 backwards`.
+/// Asks a judge twice at the same time, once per order. The turns are named after the step: `judge
+/// 1 forwards`, `judge 1 backwards`.
 pub async fn in_both_orders<R: Comparison>(
     debate: &Debate,
     step: &Step,
     judge: &Agent,
     ask: impl Fn(Order) -> Ask<R>,
 ) -> Result<Judged<R>, Halt> {
-    let named = |word: &str| Step { name: format!("{} {word}", step.name), ..step.clone() };
+    let named = |word: &str| Step {
+        name: format!("{} {word}", step.name),
+        ..step.clone()
+    };
     let (first, second) = (named("forwards"), named("backwards"));
-    let (forwards, backwards) =
-        join(debate.turn(&first, judge, ask(Order::Forwards)), debate.turn(&second, judge, ask(Order::Backwards))).await;
+    let (forwards, backwards) = join(
+        debate.turn(&first, judge, ask(Order::Forwards)),
+        debate.turn(&second, judge, ask(Order::Backwards)),
+    )
+    .await;
     match (forwards, backwards) {
-        (Ok(forwards), Ok(backwards)) => Ok(Judged { forwards, backwards }),
+        (Ok(forwards), Ok(backwards)) => Ok(Judged {
+            forwards,
+            backwards,
+        }),
         // A met limit only says that somebody was not asked; what else went wrong is told first.
         (Err(Halt::Stopped(_)), Err(halt)) | (Err(halt), _) | (_, Err(halt)) => Err(halt),
     }
 }
 
-/// Whether the model that judged is of the family of one that it judged: by who really answered, also for somebody else. Scripts, people
-/// and the rehearsal have no family.
-pub fn judged_own_family<R: Comparison, A, B>(debate: &Debate, judged: &Judged<R>, exchanged: &Exchange<A, B>) -> bool {
-    let judges: Vec<_> = judged.said().filter_map(|(_, said)| debate.answered_by(&said.turn)).collect();
-    let mut sides = exchanged.turns().filter_map(|turn| debate.answered_by(turn));
+/// Whether the model that judged is of the family of one that it judged: by who really answered,
+/// also for somebody else. Scripts, people and the rehearsal have no family.
+pub fn judged_own_family<R: Comparison, A, B>(
+    debate: &Debate,
+    judged: &Judged<R>,
+    exchanged: &Exchange<A, B>,
+) -> bool {
+    let judges: Vec<_> = judged
+        .said()
+        .filter_map(|(_, said)| debate.answered_by(&said.turn))
+        .collect();
+    let mut sides = exchanged
+        .turns()
+        .filter_map(|turn| debate.answered_by(turn));
     sides.any(|side| judges.iter().any(|judge| are_kin(judge, &side)))
 }
 
@@ -129,9 +165,21 @@ mod tests {
 
     #[test]
     fn only_a_verdict_that_holds_in_both_orders_counts() {
-        let said = |place| Ok(Said { agent: "judge".into(), turn: "t".into(), reply: Place(place) });
-        let missing =
-            || Err(Absence { agent: "judge".to_owned(), turn: "t".to_owned(), reason: FaultKind::Timeout, detail: String::new() });
+        let said = |place| {
+            Ok(Said {
+                agent: "judge".into(),
+                turn: "t".into(),
+                reply: Place(place),
+            })
+        };
+        let missing = || {
+            Err(Absence {
+                agent: "judge".to_owned(),
+                turn: "t".to_owned(),
+                reason: FaultKind::Timeout,
+                detail: String::new(),
+            })
+        };
         let rows = [
             (said(Some(0)), said(Some(1)), Some(0), false),
             (said(Some(1)), said(Some(0)), Some(1), false),
@@ -146,8 +194,15 @@ mod tests {
             (missing(), missing(), None, false),
         ];
         for (forwards, backwards, winner, flipped) in rows {
-            let judged = Judged { forwards, backwards };
-            assert_eq!((judged.winner(), judged.flipped()), (winner, flipped), "{judged:?}");
+            let judged = Judged {
+                forwards,
+                backwards,
+            };
+            assert_eq!(
+                (judged.winner(), judged.flipped()),
+                (winner, flipped),
+                "{judged:?}"
+            );
         }
     }
 }

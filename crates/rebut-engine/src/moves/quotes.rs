@@ -1,4 +1,5 @@
-//! Whether a text that is given as a quotation really stands in its source: literally, but for white space. Pure.
+//! Whether a text that is given as a quotation really stands in its source: literally, but for
+//! white space. Pure.
 
 /// What quotations are looked up in.
 #[derive(Clone, Debug, Default)]
@@ -9,19 +10,25 @@ pub struct Source {
 impl Source {
     /// The source of that text.
     pub fn new(text: &str) -> Self {
-        Self { text: in_one_line(text) }
+        Self {
+            text: in_one_line(text),
+        }
     }
 
-    /// Whether the words stand there, in that order and spelling. Marks around a quotation are not part of it; nothing is no quotation.
+    /// Whether the words stand there, in that order and spelling. Marks around a quotation are not
+    /// part of it; nothing is no quotation.
     pub fn holds(&self, quote: &str) -> bool {
         let bare = bare(quote);
         !bare.is_empty() && self.text.contains(&bare)
     }
 }
 
-/// A quotation without the marks around it, on one line: two that differ only in these are the same.
+/// A quotation without the marks around it, on one line: two that differ only in these are the
+/// same.
 pub fn bare(quote: &str) -> String {
-    in_one_line(quote).trim_matches(['"', '“', '”', '„', '«', '»', '…', '`', ' ']).to_owned()
+    in_one_line(quote)
+        .trim_matches(['"', '“', '”', '„', '«', '»', '…', '`', ' '])
+        .to_owned()
 }
 
 /// Every run of white space as one space.
@@ -35,7 +42,8 @@ mod tests {
 
     #[test]
     fn a_quotation_stands_in_its_source_or_does_not() {
-        let source = Source::new("Nurses lose 40 minutes\n  a shift. \"Paper\" is slow — they say.");
+        let source =
+            Source::new("Nurses lose 40 minutes\n  a shift. \"Paper\" is slow — they say.");
         let rows = [
             ("Nurses lose 40 minutes a shift", true),
             ("“lose 40\tminutes”", true),

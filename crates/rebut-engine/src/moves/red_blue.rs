@@ -1,4 +1,5 @@
-//! Red attacks with tests that run, blue patches: when an attack counts, and when it is patched. Pure.
+//! Red attacks with tests that run, blue patches: when an attack counts, and when it is patched.
+//! Pure.
 
 use crate::sandbox::{Ran, TestVerdict};
 use schemars::JsonSchema;
@@ -30,8 +31,9 @@ impl AttackState {
     }
 }
 
-/// Whether a run shows what an attack claims. A failing assertion, an error that the code raised and code that hangs do. A test that breaks
-/// shows nothing, whatever stands beside it: it may be the test that is broken.
+/// Whether a run shows what an attack claims. A failing assertion, an error that the code raised
+/// and code that hangs do. A test that breaks shows nothing, whatever stands beside it: it may be
+/// the test that is broken.
 pub fn is_shown(ran: &Ran) -> bool {
     if ran.distrust.is_some() {
         return false;
@@ -40,8 +42,9 @@ pub fn is_shown(ran: &Ran) -> bool {
     any(TestVerdict::Fail) || any(TestVerdict::Timeout)
 }
 
-/// Whether a contested attack falls: blue quoted words that really stand in the task or the given tests, and a judge said that the attack
-/// contradicts them. Without a judge, or without its word, it stands.
+/// Whether a contested attack falls: blue quoted words that really stand in the task or the given
+/// tests, and a judge said that the attack contradicts them. Without a judge, or without its word,
+/// it stands.
 pub fn falls(quote_stands: bool, judged: Option<bool>) -> bool {
     quote_stands && judged == Some(true)
 }
@@ -72,18 +75,29 @@ mod tests {
         ];
         for (verdicts, distrust, expected) in rows {
             let tests = verdicts.iter().map(|verdict| TestRun::new("t", *verdict));
-            let ran = Ran { distrust: distrust.map(str::to_owned), ..Ran::plain(End::Exited(1), tests) };
+            let ran = Ran {
+                distrust: distrust.map(str::to_owned),
+                ..Ran::plain(End::Exited(1), tests)
+            };
             assert_eq!(is_shown(&ran), expected, "{verdicts:?} {distrust:?}");
         }
     }
 
     #[test]
     fn an_attack_falls_by_a_quotation_and_a_judge_together() {
-        let rows =
-            [(true, Some(true), true), (true, Some(false), false), (true, None, false), (false, Some(true), false), (false, None, false)];
+        let rows = [
+            (true, Some(true), true),
+            (true, Some(false), false),
+            (true, None, false),
+            (false, Some(true), false),
+            (false, None, false),
+        ];
         for (quote, judged, expected) in rows {
             assert_eq!(falls(quote, judged), expected, "{quote} {judged:?}");
         }
-        assert_eq!([goes_on(1, 3, 1), goes_on(3, 3, 1), goes_on(1, 3, 0)], [true, false, false]);
+        assert_eq!(
+            [goes_on(1, 3, 1), goes_on(3, 3, 1), goes_on(1, 3, 0)],
+            [true, false, false]
+        );
     }
 }

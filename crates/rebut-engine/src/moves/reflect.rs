@@ -1,4 +1,5 @@
-//! Trying again with what was learned: after a failed attempt its author reflects, and the next attempt sees all reflections. Pure.
+//! Trying again with what was learned: after a failed attempt its author reflects, and the next
+//! attempt sees all reflections. Pure.
 
 use crate::clean::on_one_line;
 use schemars::JsonSchema;
@@ -35,9 +36,16 @@ pub enum Next {
     NothingRan,
 }
 
-/// What follows an attempt. `passed` is `None` when nothing ran; `confidence` is that of the reflection on it, once there is one.
-/// Zero tests are never passed: whoever asks says `Some(false)` or `None` then.
-pub fn next(passed: Option<bool>, attempt: u32, most: u32, confidence: Option<f64>, give_up_below: f64) -> Next {
+/// What follows an attempt. `passed` is `None` when nothing ran; `confidence` is that of the
+/// reflection on it, once there is one. Zero tests are never passed: whoever asks says
+/// `Some(false)` or `None` then.
+pub fn next(
+    passed: Option<bool>,
+    attempt: u32,
+    most: u32,
+    confidence: Option<f64>,
+    give_up_below: f64,
+) -> Next {
     match (passed, confidence) {
         (None, _) => Next::NothingRan,
         (Some(true), _) => Next::Passed,
@@ -59,7 +67,8 @@ pub fn in_words(reflections: &[Reflected]) -> String {
         // Writing to a String cannot fail.
         let _ = writeln!(
             text,
-            "After attempt {} (sure of the fix: {:.2})\n  root cause: {}\n  what went wrong: {}\n  what to change: {}",
+            "After attempt {} (sure of the fix: {:.2})\n  root cause: {}\n  what went wrong: {}\n  \
+             what to change: {}",
             reflected.attempt,
             reflected.confidence,
             line(&reflected.root_cause),
@@ -89,7 +98,11 @@ mod tests {
             (None, 1, None, Next::NothingRan),
         ];
         for (passed, attempt, confidence, expected) in rows {
-            assert_eq!(next(passed, attempt, 3, confidence, 0.1), expected, "{passed:?} {attempt} {confidence:?}");
+            assert_eq!(
+                next(passed, attempt, 3, confidence, 0.1),
+                expected,
+                "{passed:?} {attempt} {confidence:?}"
+            );
         }
     }
 }

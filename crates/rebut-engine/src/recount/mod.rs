@@ -1,5 +1,5 @@
-//! Counting a debate again from its journal, with no model: by another method, at another threshold, without somebody; and how much
-//! it would take to turn the decision. Pure.
+//! Counting a debate again from its journal, with no model: by another method, at another
+//! threshold, without somebody; and how much it would take to turn the decision. Pure.
 
 mod retally;
 mod robustness;

@@ -4,7 +4,10 @@ use super::{Vote, Votes};
 use crate::{
     formats::consensus::Bar,
     view::View,
-    voting::{Count, Ended, MOST_WORK, Method, Problem, Profile, Rules, Threshold, TieBreak, Weight, method},
+    voting::{
+        Count, Ended, MOST_WORK, Method, Problem, Profile, Rules, Threshold, TieBreak, Weight,
+        method,
+    },
 };
 use schemars::JsonSchema;
 use serde::Serialize;
@@ -57,7 +60,12 @@ pub fn retally(view: &View, asked: &Retally) -> Result<Retallied, String> {
     })?;
     let before = Votes::of(view, None).and_then(|votes| votes.winner().map(str::to_owned));
     check_names(&all, &asked.without)?;
-    let mut votes = all.without(|vote| asked.without.iter().any(|name| *name == vote.voter || *name == vote.agent));
+    let mut votes = all.without(|vote| {
+        asked
+            .without
+            .iter()
+            .any(|name| *name == vote.voter || *name == vote.agent)
+    });
     if let Some(share) = asked.threshold {
         votes.bar = Bar::new(share)?;
     }
@@ -77,16 +85,29 @@ pub fn retally(view: &View, asked: &Retally) -> Result<Retallied, String> {
 }
 
 fn check_names(votes: &Votes, without: &[String]) -> Result<(), String> {
-    let known = |name: &String| votes.votes.iter().any(|vote| vote.voter == *name || vote.agent == *name);
-    let Some(stranger) = without.iter().find(|name| !known(name)) else { return Ok(()) };
+    let known = |name: &String| {
+        votes
+            .votes
+            .iter()
+            .any(|vote| vote.voter == *name || vote.agent == *name)
+    };
+    let Some(stranger) = without.iter().find(|name| !known(name)) else {
+        return Ok(());
+    };
     let names: Vec<&str> = votes.votes.iter().map(|vote| vote.voter.as_str()).collect();
-    Err(format!("`{stranger}` did not vote in this count; those who did: {}", names.join(", ")))
+    Err(format!(
+        "`{stranger}` did not vote in this count; those who did: {}",
+        names.join(", ")
+    ))
 }
 
-/// The share a winner needs: the debate's own for its own rule; another method has its own rule, unless a share is asked for.
+/// The share a winner needs: the debate's own for its own rule; another method has its own rule,
+/// unless a share is asked for.
 fn needed(votes: &Votes, asked: &Retally) -> Option<Threshold> {
     match votes.bar {
-        Bar::Share(threshold) if asked.method.is_none() || asked.threshold.is_some() => Some(threshold),
+        Bar::Share(threshold) if asked.method.is_none() || asked.threshold.is_some() => {
+            Some(threshold)
+        }
         _ => None,
     }
 }
@@ -95,31 +116,65 @@ fn needed(votes: &Votes, asked: &Retally) -> Option<Threshold> {
 fn counted(votes: &Votes, asked: &Retally) -> Result<Count, String> {
     // By the debate's own rule, votes count what they counted in it.
     let own = asked.method.is_none() && votes.votes.iter().any(|vote| vote.weight != Weight::ONE);
-    let rules = Rules { weigh: asked.weigh || own, tie_break: asked.tie_break.clone(), ..Rules::default() };
-    let method = asked.method.unwrap_or_else(|| method("plurality").expect("the table has it"));
+    let rules = Rules {
+        weigh: asked.weigh || own,
+        tie_break: asked.tie_break.clone(),
+        ..Rules::default()
+    };
+    let method = asked
+        .method
+        .unwrap_or_else(|| method("plurality").expect("the table has it"));
     let mut count = counted_by(method, votes, &rules)?;
     if let (Some(threshold), Some(winner)) = (needed(votes, asked), &count.winner)
-        && !threshold.reached(votes.sums().get(winner.as_str()).copied().unwrap_or(0), votes.total())
+        && !threshold.reached(
+            votes.sums().get(winner.as_str()).copied().unwrap_or(0),
+            votes.total(),
+        )
     {
-        take_win(&mut count, votes, &format!("less than {} of all first choices", threshold.value));
+        take_win(
+            &mut count,
+            votes,
+            &format!("less than {} of all first choices", threshold.value),
+        );
     }
     Ok(count)
 }
 
-/// Counts by a method. To it, whoever is missing has abstained; where a method asks for a part of everybody, that would make
-/// winners of absences, so there they are counted in.
+/// Counts by a method. To it, whoever is missing has abstained; where a method asks for a part of
+/// everybody, that would make winners of absences, so there they are counted in.
 pub(super) fn counted_by(method: &Method, votes: &Votes, rules: &Rules) -> Result<Count, String> {
-    let problems = |problems: Vec<Problem>| problems.iter().map(ToString::to_string).collect::<Vec<_>>().join("; ");
-    method.work(votes.candidates.len(), votes.votes.len(), rules).within(MOST_WORK)?;
+    let problems = |problems: Vec<Problem>| {
+        problems
+            .iter()
+            .map(ToString::to_string)
+            .collect::<Vec<_>>()
+            .join("; ")
+    };
+    method
+        .work(votes.candidates.len(), votes.votes.len(), rules)
+        .within(MOST_WORK)?;
     let profile = Profile::new(votes.candidates.clone(), votes.ballots()).map_err(problems)?;
     let mut count = method.count(&profile, rules);
-    let Some(winner) = count.winner.clone().filter(|_| votes.missing().next().is_some()) else { return Ok(count) };
+    let Some(winner) = count
+        .winner
+        .clone()
+        .filter(|_| votes.missing().next().is_some())
+    else {
+        return Ok(count);
+    };
     let weigh = |vote: &Vote| if rules.weigh { vote.weight.units() } else { 1 };
     let all: u128 = votes.votes.iter().map(weigh).sum();
-    let won: u128 = votes.votes.iter().filter(|vote| vote.choice.as_ref() == Some(&winner)).map(weigh).sum();
+    let won: u128 = votes
+        .votes
+        .iter()
+        .filter(|vote| vote.choice.as_ref() == Some(&winner))
+        .map(weigh)
+        .sum();
     match method.name {
         "unanimous" => take_win(&mut count, votes, "not everybody behind it"),
-        "majority" if 2 * won <= all => take_win(&mut count, votes, "not more than half of everybody"),
+        "majority" if 2 * won <= all => {
+            take_win(&mut count, votes, "not more than half of everybody")
+        }
         _ => {}
     }
     Ok(count)
@@ -127,28 +182,56 @@ pub(super) fn counted_by(method: &Method, votes: &Votes, rules: &Rules) -> Resul
 
 /// Nobody wins after all.
 fn take_win(count: &mut Count, votes: &Votes, why: &str) {
-    let Some(winner) = count.winner.take() else { return };
-    count.working.retain(|line| *line != format!("{winner} wins."));
-    let missing = votes.missing().map(|vote| vote.voter.as_str()).collect::<Vec<_>>().join(", ");
-    let also = if missing.is_empty() { String::new() } else { format!(" ({missing} missing, which counts for nobody)") };
-    count.working.push(format!("{winner} leads, but has {why}{also}: nobody wins."));
+    let Some(winner) = count.winner.take() else {
+        return;
+    };
+    count
+        .working
+        .retain(|line| *line != format!("{winner} wins."));
+    let missing = votes
+        .missing()
+        .map(|vote| vote.voter.as_str())
+        .collect::<Vec<_>>()
+        .join(", ");
+    let also = if missing.is_empty() {
+        String::new()
+    } else {
+        format!(" ({missing} missing, which counts for nobody)")
+    };
+    count
+        .working
+        .push(format!("{winner} leads, but has {why}{also}: nobody wins."));
     (count.ending, count.tie_break) = (Ended::None, None);
     count.winners.clear();
 }
 
 fn summary(before: Option<&str>, count: &Count) -> String {
     match (before, count.winner.as_deref()) {
-        (Some(before), Some(now)) if before == now => format!("{now} stays the winner{}", broken(count)),
-        (Some(before), Some(now)) => format!("the outcome flips: {now} wins instead of {before}{}", broken(count)),
-        (None, Some(now)) => format!("the outcome flips: {now} wins, and nobody had won{}", broken(count)),
-        (Some(before), None) => format!("the outcome flips: nobody wins any more, and {before} had won{}", why(count)),
+        (Some(before), Some(now)) if before == now => {
+            format!("{now} stays the winner{}", broken(count))
+        }
+        (Some(before), Some(now)) => format!(
+            "the outcome flips: {now} wins instead of {before}{}",
+            broken(count)
+        ),
+        (None, Some(now)) => format!(
+            "the outcome flips: {now} wins, and nobody had won{}",
+            broken(count)
+        ),
+        (Some(before), None) => format!(
+            "the outcome flips: nobody wins any more, and {before} had won{}",
+            why(count)
+        ),
         (None, None) => format!("nobody wins, as before{}", why(count)),
     }
 }
 
 /// The rule that broke a tie, if one did: without it there would be no winner.
 fn broken(count: &Count) -> String {
-    let rule = count.tie_break.as_ref().map(|rule| format!(", by tie-break `{rule}` among {}", count.winners.join(", ")));
+    let rule = count
+        .tie_break
+        .as_ref()
+        .map(|rule| format!(", by tie-break `{rule}` among {}", count.winners.join(", ")));
     rule.unwrap_or_default()
 }
 

@@ -1,4 +1,5 @@
-//! How firmly a decision stands: by other methods, with other ballots, without one voter or one family.
+//! How firmly a decision stands: by other methods, with other ballots, without one voter or one
+//! family.
 
 use super::{Vote, Votes, retally::counted_by};
 use crate::{
@@ -18,17 +19,20 @@ use std::collections::{BTreeMap, BTreeSet};
 pub struct Robustness {
     /// What was decided.
     pub winner: String,
-    /// Who wins by every voting method that these ballots can tell something new; several are a tie, none is nobody.
+    /// Who wins by every voting method that these ballots can tell something new; several are a
+    /// tie, none is nobody.
     pub methods: BTreeMap<String, Vec<String>>,
     /// Methods by which somebody else, nobody or several would win.
     pub methods_against: Vec<String>,
     /// The fewest ballots that turn it.
     pub flips: Flips,
-    /// Without each agent in turn, with all its answers; only those listed whose absence changes the end.
+    /// Without each agent in turn, with all its answers; only those listed whose absence changes
+    /// the end.
     pub without_agent: Vec<LeftOut>,
     /// Without each model family in turn; only those listed whose absence changes the end.
     pub without_family: Vec<LeftOut>,
-    /// Verdicts that changed with the order in which the sides were shown. Formats that compare no pairs have none.
+    /// Verdicts that changed with the order in which the sides were shown. Formats that compare no
+    /// pairs have none.
     pub order_flips: u32,
     /// How many votes were cast.
     pub voters: usize,
@@ -41,23 +45,59 @@ pub struct Robustness {
 impl Robustness {
     /// The same in short sentences: ballots, voters and families, methods.
     pub fn in_words(&self) -> Vec<String> {
-        let count = |ballots: u32| format!("{ballots} ballot{}", if ballots == 1 { "" } else { "s" });
-        let another = self.flips.to_another.map(|ballots| format!(", {} would elect another", count(ballots)));
-        let mut words = vec![format!("{} cast otherwise would undo it{}", count(self.flips.to_undecide), another.unwrap_or_default())];
-        let out = self.without_agent.iter().map(|out| (out, "")).chain(self.without_family.iter().map(|out| (out, "the family ")));
-        let out: Vec<String> = out.map(|(out, what)| format!("without {what}{}: {}", out.left_out, named(out.winner.as_slice()))).collect();
+        let count =
+            |ballots: u32| format!("{ballots} ballot{}", if ballots == 1 { "" } else { "s" });
+        let another = self
+            .flips
+            .to_another
+            .map(|ballots| format!(", {} would elect another", count(ballots)));
+        let mut words = vec![format!(
+            "{} cast otherwise would undo it{}",
+            count(self.flips.to_undecide),
+            another.unwrap_or_default()
+        )];
+        let out = self
+            .without_agent
+            .iter()
+            .map(|out| (out, ""))
+            .chain(self.without_family.iter().map(|out| (out, "the family ")));
+        let out: Vec<String> = out
+            .map(|(out, what)| {
+                format!(
+                    "without {what}{}: {}",
+                    out.left_out,
+                    named(out.winner.as_slice())
+                )
+            })
+            .collect();
         match (out.is_empty(), self.agents) {
             // Without the only one there is nobody.
             (true, 0..=1) => {}
             (true, _) => words.push("it stands without any one of the agents".to_owned()),
             (false, _) => words.push(out.join("; ")),
         }
-        let agree = self.methods.keys().filter(|name| !self.methods_against.contains(name)).map(String::as_str).collect::<Vec<_>>();
-        let against = self.methods_against.iter().map(|name| format!("{name}: {}", named(&self.methods[name])));
+        let agree = self
+            .methods
+            .keys()
+            .filter(|name| !self.methods_against.contains(name))
+            .map(String::as_str)
+            .collect::<Vec<_>>();
+        let against = self
+            .methods_against
+            .iter()
+            .map(|name| format!("{name}: {}", named(&self.methods[name])));
         let same = (!agree.is_empty()).then(|| format!("the same by {}", agree.join(", ")));
-        words.push(same.into_iter().chain(against).collect::<Vec<_>>().join("; "));
+        words.push(
+            same.into_iter()
+                .chain(against)
+                .collect::<Vec<_>>()
+                .join("; "),
+        );
         if self.voters > 1 {
-            words.push(format!("{} voters, worth about {:.1} independent ones", self.voters, self.effective_voters));
+            words.push(format!(
+                "{} voters, worth about {:.1} independent ones",
+                self.voters, self.effective_voters
+            ));
         }
         words
     }
@@ -67,7 +107,13 @@ fn named(winners: &[String]) -> String {
     match winners {
         [] => "nobody wins".to_owned(),
         [winner] => format!("{} wins", on_one_line(winner)),
-        tied => format!("a tie of {}", tied.iter().map(|name| on_one_line(name)).collect::<Vec<_>>().join(", ")),
+        tied => format!(
+            "a tie of {}",
+            tied.iter()
+                .map(|name| on_one_line(name))
+                .collect::<Vec<_>>()
+                .join(", ")
+        ),
     }
 }
 
@@ -92,15 +138,25 @@ pub struct LeftOut {
 /// How firmly a decided debate stands; `None` for one that decided nothing.
 pub fn robustness(view: &View) -> Option<Robustness> {
     let decided = |ending| matches!(ending, Ending::Consensus | Ending::Majority);
-    view.outcome.as_ref().filter(|outcome| decided(outcome.outcome))?;
+    view.outcome
+        .as_ref()
+        .filter(|outcome| decided(outcome.outcome))?;
     of(&Votes::of(view, None)?)
 }
 
 fn of(votes: &Votes) -> Option<Robustness> {
     let winner = votes.winner()?.to_owned();
     let methods = by_methods(votes);
-    let against = methods.iter().filter(|(_, winners)| **winners != [winner.clone()]).map(|(name, _)| name.clone());
-    let panel: Vec<Voter<'_>> = votes.votes.iter().filter(|vote| vote.choice.is_some()).map(voter).collect();
+    let against = methods
+        .iter()
+        .filter(|(_, winners)| **winners != [winner.clone()])
+        .map(|(name, _)| name.clone());
+    let panel: Vec<Voter<'_>> = votes
+        .votes
+        .iter()
+        .filter(|vote| vote.choice.is_some())
+        .map(voter)
+        .collect();
     let agents: BTreeSet<&str> = votes.votes.iter().map(|vote| vote.agent.as_str()).collect();
     Some(Robustness {
         methods_against: against.collect(),
@@ -117,20 +173,32 @@ fn of(votes: &Votes) -> Option<Robustness> {
 }
 
 fn voter(vote: &Vote) -> Voter<'_> {
-    Voter { model: &vote.model, known: None, weight: vote.weight.units() as f64 }
+    Voter {
+        model: &vote.model,
+        known: None,
+        weight: vote.weight.units() as f64,
+    }
 }
 
 /// The winners by each method that applies.
 fn by_methods(votes: &Votes) -> BTreeMap<String, Vec<String>> {
-    let is_ranked = votes.votes.iter().any(|vote| vote.choice.is_some() && vote.ranking.len() > 1);
+    let is_ranked = votes
+        .votes
+        .iter()
+        .any(|vote| vote.choice.is_some() && vote.ranking.len() > 1);
     let applies = |method: &&Method| match method.name {
         "majority" | "plurality" | "weighted" | "unanimous" => true,
         // Without scores or approvals these are plurality under another name.
         "score" | "approval" => false,
         _ => is_ranked,
     };
-    // Votes of a debate are well-formed ballots: names of voters differ, and choices are candidates.
-    let counted = |method: &Method| counted_by(method, votes, &Rules::default()).map(|count| (method.name.to_owned(), count.winners)).ok();
+    // Votes of a debate are well-formed ballots: names of voters differ, and choices are
+    // candidates.
+    let counted = |method: &Method| {
+        counted_by(method, votes, &Rules::default())
+            .map(|count| (method.name.to_owned(), count.winners))
+            .ok()
+    };
     METHODS.iter().filter(applies).filter_map(counted).collect()
 }
 
@@ -149,23 +217,40 @@ fn without_each(votes: &Votes, winner: &str, group: impl Fn(&Vote) -> String) ->
     let left_out = groups.into_iter().filter_map(|name| {
         let rest = votes.without(|vote| group(vote) == name);
         let now = rest.winner();
-        (now != Some(winner)).then(|| LeftOut { winner: now.map(str::to_owned), left_out: name.clone() })
+        (now != Some(winner)).then(|| LeftOut {
+            winner: now.map(str::to_owned),
+            left_out: name.clone(),
+        })
     });
     left_out.collect()
 }
 
 fn flips(votes: &Votes, winner: &str) -> Flips {
     let rivals = rivals(votes, winner);
-    let to_another = rivals.iter().filter_map(|rival| to_elect(votes, rival)).min();
-    let to_undecide =
-        rivals.iter().filter_map(|rival| to_catch(votes, winner, rival)).chain(to_fall_short(votes, winner)).chain(to_another);
-    Flips { to_undecide: to_undecide.min().unwrap_or(0), to_another }
+    let to_another = rivals
+        .iter()
+        .filter_map(|rival| to_elect(votes, rival))
+        .min();
+    let to_undecide = rivals
+        .iter()
+        .filter_map(|rival| to_catch(votes, winner, rival))
+        .chain(to_fall_short(votes, winner))
+        .chain(to_another);
+    Flips {
+        to_undecide: to_undecide.min().unwrap_or(0),
+        to_another,
+    }
 }
 
-/// The fewest ballots the winner must lose to lack the share it needs, or any vote at all: its heaviest.
+/// The fewest ballots the winner must lose to lack the share it needs, or any vote at all: its
+/// heaviest.
 fn to_fall_short(votes: &Votes, winner: &str) -> Option<u32> {
-    let mut own: Vec<u128> =
-        votes.votes.iter().filter(|vote| vote.choice.as_deref() == Some(winner)).map(|vote| vote.weight.units()).collect();
+    let mut own: Vec<u128> = votes
+        .votes
+        .iter()
+        .filter(|vote| vote.choice.as_deref() == Some(winner))
+        .map(|vote| vote.weight.units())
+        .collect();
     own.sort_unstable_by(|one, other| other.cmp(one));
     let (total, mut left) = (votes.total(), own.iter().sum::<u128>());
     (1..).zip(own).find_map(|(moved, weight)| {
@@ -175,13 +260,30 @@ fn to_fall_short(votes: &Votes, winner: &str) -> Option<u32> {
     })
 }
 
-/// The fewest ballots that must go to a rival until the winner does not lead alone. One of the winner's closes the gap twice.
+/// The fewest ballots that must go to a rival until the winner does not lead alone. One of the
+/// winner's closes the gap twice.
 fn to_catch(votes: &Votes, winner: &str, rival: &str) -> Option<u32> {
     let sums = votes.sums();
-    let gap = sums.get(winner)? - sums.get(rival).copied().unwrap_or(0).min(*sums.get(winner)?);
-    let others = votes.votes.iter().filter(|vote| vote.choice.as_deref() != Some(rival));
-    let mut closes: Vec<u128> =
-        others.map(|vote| vote.weight.units() * if vote.choice.as_deref() == Some(winner) { 2 } else { 1 }).collect();
+    let gap = sums.get(winner)?
+        - sums
+            .get(rival)
+            .copied()
+            .unwrap_or(0)
+            .min(*sums.get(winner)?);
+    let others = votes
+        .votes
+        .iter()
+        .filter(|vote| vote.choice.as_deref() != Some(rival));
+    let mut closes: Vec<u128> = others
+        .map(|vote| {
+            vote.weight.units()
+                * if vote.choice.as_deref() == Some(winner) {
+                    2
+                } else {
+                    1
+                }
+        })
+        .collect();
     closes.sort_unstable_by(|one, other| other.cmp(one));
     let mut closed = 0;
     (1..).zip(closes).find_map(|(moved, weight)| {
@@ -190,13 +292,21 @@ fn to_catch(votes: &Votes, winner: &str, rival: &str) -> Option<u32> {
     })
 }
 
-/// Who might win instead, strongest first. Among equal ballots nobody needs fewer than the strongest; with weights another might, for
-/// whom the heaviest ballots are still to be won.
+/// Who might win instead, strongest first. Among equal ballots nobody needs fewer than the
+/// strongest; with weights another might, for whom the heaviest ballots are still to be won.
 fn rivals<'a>(votes: &'a Votes, winner: &str) -> Vec<&'a str> {
     let sums = votes.sums();
-    let mut rivals: Vec<&str> = votes.candidates.iter().map(String::as_str).filter(|candidate| *candidate != winner).collect();
+    let mut rivals: Vec<&str> = votes
+        .candidates
+        .iter()
+        .map(String::as_str)
+        .filter(|candidate| *candidate != winner)
+        .collect();
     rivals.sort_by_key(|rival| std::cmp::Reverse(sums.get(rival).copied().unwrap_or(0)));
-    let equal = votes.votes.windows(2).all(|pair| pair[0].weight == pair[1].weight);
+    let equal = votes
+        .votes
+        .windows(2)
+        .all(|pair| pair[0].weight == pair[1].weight);
     rivals.truncate(if equal { 1 } else { MOST_RIVALS });
     rivals
 }
@@ -204,13 +314,27 @@ fn rivals<'a>(votes: &'a Votes, winner: &str) -> Vec<&'a str> {
 /// More rivals than options can have are not tried.
 const MOST_RIVALS: usize = 26;
 
-/// How many ballots must go to a rival until it wins, if it ever does: heaviest first, of equal ones the leader's first, which takes
-/// from one and gives to the other. That is the fewest where votes are equal or more than half is needed, else it may be more.
+/// How many ballots must go to a rival until it wins, if it ever does: heaviest first, of equal
+/// ones the leader's first, which takes from one and gives to the other. That is the fewest where
+/// votes are equal or more than half is needed, else it may be more.
 fn to_elect(votes: &Votes, rival: &str) -> Option<u32> {
     let mut votes = votes.clone();
-    let mut movable: Vec<usize> = (0..votes.votes.len()).filter(|at| votes.votes[*at].choice.as_deref() != Some(rival)).collect();
-    let sums = votes.sums().into_iter().map(|(choice, sum)| (choice.to_owned(), sum)).collect::<BTreeMap<String, u128>>();
-    let behind = |at: usize| votes.votes[at].choice.as_ref().and_then(|choice| sums.get(choice)).copied().unwrap_or(0);
+    let mut movable: Vec<usize> = (0..votes.votes.len())
+        .filter(|at| votes.votes[*at].choice.as_deref() != Some(rival))
+        .collect();
+    let sums = votes
+        .sums()
+        .into_iter()
+        .map(|(choice, sum)| (choice.to_owned(), sum))
+        .collect::<BTreeMap<String, u128>>();
+    let behind = |at: usize| {
+        votes.votes[at]
+            .choice
+            .as_ref()
+            .and_then(|choice| sums.get(choice))
+            .copied()
+            .unwrap_or(0)
+    };
     movable.sort_by_key(|at| std::cmp::Reverse((votes.votes[*at].weight.units(), behind(*at))));
     (1..).zip(movable).find_map(|(moved, at)| {
         votes.votes[at].choice = Some(rival.to_owned());
@@ -229,7 +353,11 @@ mod tests {
         let vote = |(at, letter): (usize, char)| Vote {
             voter: format!("v{at}"),
             agent: format!("v{at}"),
-            model: if at % 2 == 0 { "openai:gpt-5".to_owned() } else { "anthropic:claude-opus".to_owned() },
+            model: if at % 2 == 0 {
+                "openai:gpt-5".to_owned()
+            } else {
+                "anthropic:claude-opus".to_owned()
+            },
             choice: (letter != '.').then(|| letter.to_string()),
             confidence: Some(0.5),
             ranking: Vec::new(),
@@ -245,15 +373,54 @@ mod tests {
     #[test]
     fn a_narrow_decision_is_told_from_a_firm_one() {
         let narrow = of(&votes("AAB", 0.67)).expect("decided");
-        assert_eq!(narrow.flips, Flips { to_undecide: 1, to_another: Some(1) });
-        assert_eq!(narrow.without_agent.iter().map(|out| out.left_out.as_str()).collect::<Vec<_>>(), ["v0", "v1"]);
+        assert_eq!(
+            narrow.flips,
+            Flips {
+                to_undecide: 1,
+                to_another: Some(1)
+            }
+        );
+        assert_eq!(
+            narrow
+                .without_agent
+                .iter()
+                .map(|out| out.left_out.as_str())
+                .collect::<Vec<_>>(),
+            ["v0", "v1"]
+        );
         assert_eq!(narrow.methods_against, ["unanimous"]);
         let firm = of(&votes("AAAAAAAAA", 0.67)).expect("decided");
-        assert_eq!(firm.flips, Flips { to_undecide: 4, to_another: Some(6) });
-        assert_eq!((firm.without_agent, firm.without_family, firm.methods_against), (vec![], vec![], vec![]));
-        assert!(firm.effective_voters > 1.0 && firm.effective_voters < 9.0, "{}", firm.effective_voters);
+        assert_eq!(
+            firm.flips,
+            Flips {
+                to_undecide: 4,
+                to_another: Some(6)
+            }
+        );
+        assert_eq!(
+            (
+                firm.without_agent,
+                firm.without_family,
+                firm.methods_against
+            ),
+            (vec![], vec![], vec![])
+        );
+        assert!(
+            firm.effective_voters > 1.0 && firm.effective_voters < 9.0,
+            "{}",
+            firm.effective_voters
+        );
         let alone = of(&votes("A", 1.0)).expect("decided");
-        assert_eq!((alone.flips, alone.without_agent), (Flips { to_undecide: 1, to_another: Some(1) }, vec![]));
+        assert_eq!(
+            (alone.flips, alone.without_agent),
+            (
+                Flips {
+                    to_undecide: 1,
+                    to_another: Some(1)
+                },
+                vec![]
+            )
+        );
         assert_eq!(of(&votes("AB", 0.67)), None);
         assert_eq!(of(&votes("", 0.67)), None);
         assert_eq!(of(&votes("..", 0.67)), None);
@@ -268,20 +435,35 @@ mod tests {
     }
 
     /// The fewest changed ballots, by trying all ways to fill them in.
-    fn brute(ballots: &str, weights: &[u8], threshold: f64, is_wanted: &dyn Fn(Option<&str>) -> bool) -> Option<u32> {
+    fn brute(
+        ballots: &str,
+        weights: &[u8],
+        threshold: f64,
+        is_wanted: &dyn Fn(Option<&str>) -> bool,
+    ) -> Option<u32> {
         let choices = ['A', 'B', 'C', '.'];
-        let all = (0..choices.len().pow(u32::try_from(ballots.len()).expect("few"))).filter_map(|mut number| {
-            let other: String = ballots
-                .chars()
-                .map(|_| {
-                    let choice = choices[number % choices.len()];
-                    number /= choices.len();
-                    choice
-                })
-                .collect();
-            let changed = u32::try_from(ballots.chars().zip(other.chars()).filter(|(was, is)| was != is).count()).expect("few");
-            is_wanted(weighed(&other, weights, threshold).winner()).then_some(changed)
-        });
+        let all = (0..choices
+            .len()
+            .pow(u32::try_from(ballots.len()).expect("few")))
+            .filter_map(|mut number| {
+                let other: String = ballots
+                    .chars()
+                    .map(|_| {
+                        let choice = choices[number % choices.len()];
+                        number /= choices.len();
+                        choice
+                    })
+                    .collect();
+                let changed = u32::try_from(
+                    ballots
+                        .chars()
+                        .zip(other.chars())
+                        .filter(|(was, is)| was != is)
+                        .count(),
+                )
+                .expect("few");
+                is_wanted(weighed(&other, weights, threshold).winner()).then_some(changed)
+            });
         all.min()
     }
 
@@ -301,7 +483,8 @@ mod tests {
                 if weights == [1; 5] || threshold > 0.5 {
                     prop_assert_eq!(found.to_another, another);
                 } else {
-                    prop_assert!(found.to_another >= another, "{:?} is fewer than {:?}", found.to_another, another);
+                    prop_assert!(found.to_another >= another, "{:?} is fewer than \
+                        {:?}", found.to_another, another);
                 }
             }
         }
@@ -310,7 +493,13 @@ mod tests {
     #[test]
     fn rivals_may_join_against_the_winner() {
         let votes = weighed("AAAAAAAAAABC", &[1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 5, 5], 0.3);
-        assert_eq!(flips(&votes, "A"), Flips { to_undecide: 1, to_another: Some(2) });
+        assert_eq!(
+            flips(&votes, "A"),
+            Flips {
+                to_undecide: 1,
+                to_another: Some(2)
+            }
+        );
     }
 
     #[test]
@@ -329,10 +518,20 @@ mod tests {
         }
         let robust = of(&votes).expect("decided");
         assert_eq!(
-            robust.without_agent.iter().map(|out| (out.left_out.as_str(), &out.winner)).collect::<Vec<_>>(),
+            robust
+                .without_agent
+                .iter()
+                .map(|out| (out.left_out.as_str(), &out.winner))
+                .collect::<Vec<_>>(),
             [("risk", &None), ("value", &None)]
         );
         assert_eq!((robust.agents, robust.voters), (3, 9));
-        assert!(!of(&self::votes("A", 0.0)).expect("decided").in_words().iter().any(|words| words.contains("any one of")));
+        assert!(
+            !of(&self::votes("A", 0.0))
+                .expect("decided")
+                .in_words()
+                .iter()
+                .any(|words| words.contains("any one of"))
+        );
     }
 }

@@ -28,7 +28,8 @@ pub struct Vote {
     pub agent: String,
     /// The model that answered, which may have been another than its own.
     pub model: String,
-    /// What it stands for; `None` is somebody who is missing and counts for nobody, but is not forgotten.
+    /// What it stands for; `None` is somebody who is missing and counts for nobody, but is not
+    /// forgotten.
     pub choice: Option<String>,
     /// How sure it says it is.
     pub confidence: Option<f64>,
@@ -44,13 +45,24 @@ impl Votes {
         if view.lost_count {
             return None;
         }
-        let counted = |known: &&RoundView| known.tally.is_some() && round.is_none_or(|round| known.round == round);
+        let counted = |known: &&RoundView| {
+            known.tally.is_some() && round.is_none_or(|round| known.round == round)
+        };
         let last = view.rounds.iter().rev().find(counted)?;
         let tally = last.tally.as_ref()?;
-        let standing = tally.distribution.iter().flat_map(|(choice, voters)| voters.iter().map(move |voter| (voter, Some(choice))));
+        let standing = tally
+            .distribution
+            .iter()
+            .flat_map(|(choice, voters)| voters.iter().map(move |voter| (voter, Some(choice))));
         let missing = tally.missing.iter().map(|voter| (voter, None));
-        let votes = standing.chain(missing).map(|(voter, choice)| vote(view, last.round, voter, choice));
-        Some(Self { candidates: candidates(view, tally), votes: votes.collect(), bar: Bar::of(tally) })
+        let votes = standing
+            .chain(missing)
+            .map(|(voter, choice)| vote(view, last.round, voter, choice));
+        Some(Self {
+            candidates: candidates(view, tally),
+            votes: votes.collect(),
+            bar: Bar::of(tally),
+        })
     }
 
     /// The winner by the debate's own rule, if there is one.
@@ -60,7 +72,15 @@ impl Votes {
 
     /// These votes without some of them.
     pub fn without(&self, is_out: impl Fn(&Vote) -> bool) -> Self {
-        Self { votes: self.votes.iter().filter(|vote| !is_out(vote)).cloned().collect(), ..self.clone() }
+        Self {
+            votes: self
+                .votes
+                .iter()
+                .filter(|vote| !is_out(vote))
+                .cloned()
+                .collect(),
+            ..self.clone()
+        }
     }
 
     /// As ballots for a voting method. Whoever is missing hands in an empty one.
@@ -72,7 +92,11 @@ impl Votes {
             ranking: match &vote.choice {
                 None => Vec::new(),
                 Some(choice) if vote.ranking.first() != Some(choice) => vec![vec![choice.clone()]],
-                Some(_) => vote.ranking.iter().map(|option| vec![option.clone()]).collect(),
+                Some(_) => vote
+                    .ranking
+                    .iter()
+                    .map(|option| vec![option.clone()])
+                    .collect(),
             },
             ..Ballot::default()
         };
@@ -103,10 +127,19 @@ impl Votes {
 
 /// What could be chosen, in its own order.
 fn candidates(view: &View, tally: &Tally) -> Vec<String> {
-    let options = Format::of(view).map(|format| (format.choices)(view)).unwrap_or_default();
+    let options = Format::of(view)
+        .map(|format| (format.choices)(view))
+        .unwrap_or_default();
     let mut all: Vec<String> = options.into_iter().map(|(id, _)| id).collect();
     // Answers in free words, and drafts that were taken out, are known from the count only.
-    all.extend(tally.distribution.keys().filter(|choice| !all.contains(choice)).cloned().collect::<Vec<_>>());
+    all.extend(
+        tally
+            .distribution
+            .keys()
+            .filter(|choice| !all.contains(choice))
+            .cloned()
+            .collect::<Vec<_>>(),
+    );
     all
 }
 
@@ -118,7 +151,8 @@ fn vote(view: &View, round: u32, voter: &Arc<str>, choice: Option<&String>) -> V
         (None, Some((name, step))) => (named(name), step.parse().ok()),
         (agent, _) => (agent, None),
     };
-    let position = agent.and_then(|agent| position(view, &agent.name, at.unwrap_or(round), at.is_some()));
+    let position =
+        agent.and_then(|agent| position(view, &agent.name, at.unwrap_or(round), at.is_some()));
     Vote {
         voter: voter.to_string(),
         agent: agent.map_or_else(|| voter.to_string(), |agent| agent.name.to_string()),
@@ -129,23 +163,44 @@ fn vote(view: &View, round: u32, voter: &Arc<str>, choice: Option<&String>) -> V
             .to_owned(),
         choice: choice.cloned(),
         confidence: position.map(|position| position.confidence),
-        ranking: position.map(|position| position.ranking.clone()).unwrap_or_default(),
-        weight: agent.and_then(|agent| pinned_weight(view, &agent.name)).unwrap_or(Weight::ONE),
+        ranking: position
+            .map(|position| position.ranking.clone())
+            .unwrap_or_default(),
+        weight: agent
+            .and_then(|agent| pinned_weight(view, &agent.name))
+            .unwrap_or(Weight::ONE),
     }
 }
 
 /// The model that answered a turn for another, if one did.
 fn who_answered<'a>(view: &'a View, turn: &str) -> Option<&'a str> {
-    view.outcome.as_ref()?.substituted.iter().find(|other| other.turn == turn).map(|other| other.to.as_str())
+    view.outcome
+        .as_ref()?
+        .substituted
+        .iter()
+        .find(|other| other.turn == turn)
+        .map(|other| other.to.as_str())
 }
 
 /// What an agent's vote counts by the debate's own settings.
 fn pinned_weight(view: &View, agent: &str) -> Option<Weight> {
-    Weights::of_debate(view.started.as_ref()?).0.get(agent).copied()
+    Weights::of_debate(view.started.as_ref()?)
+        .0
+        .get(agent)
+        .copied()
 }
 
 /// An agent's position in a round; unless it must be exactly that one, its last until then.
 fn position<'a>(view: &'a View, agent: &str, round: u32, exactly: bool) -> Option<&'a Position> {
-    let rounds = view.rounds.iter().rev().filter(|known| if exactly { known.round == round } else { known.round <= round });
-    rounds.flat_map(|known| &known.positions).find(|(name, _)| &**name == agent).map(|(_, position)| &**position)
+    let rounds = view.rounds.iter().rev().filter(|known| {
+        if exactly {
+            known.round == round
+        } else {
+            known.round <= round
+        }
+    });
+    rounds
+        .flat_map(|known| &known.positions)
+        .find(|(name, _)| &**name == agent)
+        .map(|(_, position)| &**position)
 }

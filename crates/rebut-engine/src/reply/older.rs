@@ -1,5 +1,5 @@
-//! How replies were read before only whole ones counted. Debates that began then are read so still: they
-//! are resumed and replayed by the rules they began with.
+//! How replies were read before only whole ones counted. Debates that began then are read so still:
+//! they are resumed and replayed by the rules they began with.
 
 use super::{Check, Extracted, Reply};
 
@@ -11,16 +11,27 @@ const CANDIDATES: usize = 48;
 /// Finds the one valid reply in a text; a tail that was cut off is made up for.
 pub(super) fn extract<R: Reply>(text: &str, check: &Check<'_, R>) -> Result<Extracted<R>, String> {
     if let Ok(mut reply) = serde_json::from_str::<R>(text.trim()) {
-        return check(&mut reply).map(|()| Extracted { reply, mended: false });
+        return check(&mut reply).map(|()| Extracted {
+            reply,
+            mended: false,
+        });
     }
-    let answer = text.rsplit_once("</think>").map_or(text, |(_, answer)| answer);
-    let mut search = super::Search { found: None, complaint: None, check };
+    let answer = text
+        .rsplit_once("</think>")
+        .map_or(text, |(_, answer)| answer);
+    let mut search = super::Search {
+        found: None,
+        complaint: None,
+        check,
+    };
     for (candidate, depth) in candidates(answer) {
         let parsed = match serde_json::from_str::<R>(candidate) {
             Ok(reply) => Ok((reply, false)),
             Err(error) if error.is_data() => Err(error.to_string()),
             Err(error) if depth > DEPTH => Err(format!("nested too deeply ({error})")),
-            Err(error) => mend(candidate).ok_or_else(|| error.to_string()).map(|reply| (reply, true)),
+            Err(error) => mend(candidate)
+                .ok_or_else(|| error.to_string())
+                .map(|reply| (reply, true)),
         };
         search.take(parsed)?;
     }
@@ -46,7 +57,8 @@ fn candidates(text: &str) -> Vec<(&str, usize)> {
     found
 }
 
-/// The length of the object at the start of `text` (`None` when it never closes) and how deep it nests.
+/// The length of the object at the start of `text` (`None` when it never closes) and how deep it
+/// nests.
 fn object_end(text: &str) -> (Option<usize>, usize) {
     let (mut depth, mut deepest, mut in_string, mut escaped) = (0usize, 0, false, false);
     for (at, byte) in text.bytes().enumerate() {

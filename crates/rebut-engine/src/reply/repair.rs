@@ -1,22 +1,30 @@
-//! Mending JSON that a model wrote almost right. Nothing is closed for it: no bracket and no quote is ever
-//! added, so what was cut stays cut.
+//! Mending JSON that a model wrote almost right. Nothing is closed for it: no bracket and no quote
+//! is ever added, so what was cut stays cut.
 
 use super::DEPTH;
 use std::{fmt::Write as _, iter::Peekable, str::Chars};
 
-/// The object as strict JSON; `None` where it would take more than this: commas before a closing bracket
-/// are dropped, single quotes, Python's words and raw line breaks are written as JSON has them, and quotes
-/// and backslashes inside of a text are escaped.
+/// The object as strict JSON; `None` where it would take more than this: commas before a closing
+/// bracket are dropped, single quotes, Python's words and raw line breaks are written as JSON has
+/// them, and quotes and backslashes inside of a text are escaped.
 pub(super) fn mended(object: &str) -> Option<String> {
-    let mut mending = Mending { rest: object.chars().peekable(), mended: String::with_capacity(object.len() + 16), depth: 0 };
+    let mut mending = Mending {
+        rest: object.chars().peekable(),
+        mended: String::with_capacity(object.len() + 16),
+        depth: 0,
+    };
     mending.value()?;
-    mending.next_after_space().is_none().then_some(mending.mended)
+    mending
+        .next_after_space()
+        .is_none()
+        .then_some(mending.mended)
 }
 
 struct Mending<'a> {
     rest: Peekable<Chars<'a>>,
     mended: String,
-    /// How many brackets are open. Counted here too: whoever wants to can hide some of them in quotes.
+    /// How many brackets are open. Counted here too: whoever wants to can hide some of them in
+    /// quotes.
     depth: usize,
 }
 
@@ -45,7 +53,9 @@ impl Mending<'_> {
             }
             is_first = false;
             if named {
-                let quote = self.next_after_space().filter(|quote| matches!(quote, '"' | '\''))?;
+                let quote = self
+                    .next_after_space()
+                    .filter(|quote| matches!(quote, '"' | '\''))?;
                 self.text(quote, &[':'])?;
                 self.next_after_space().filter(|colon| *colon == ':')?;
                 self.mended.push(':');
@@ -61,14 +71,16 @@ impl Mending<'_> {
         Some(())
     }
 
-    /// A text, of which the opening quote was read. It ends at the quote behind which one of `ends` stands;
-    /// any other quote belongs to it.
+    /// A text, of which the opening quote was read. It ends at the quote behind which one of `ends`
+    /// stands; any other quote belongs to it.
     fn text(&mut self, quote: char, ends: &[char]) -> Option<()> {
         self.mended.push('"');
         loop {
             match self.rest.next()? {
                 '\\' => match self.rest.next()? {
-                    known @ ('"' | '\\' | '/' | 'b' | 'f' | 'n' | 'r' | 't' | 'u') => self.mended.extend(['\\', known]),
+                    known @ ('"' | '\\' | '/' | 'b' | 'f' | 'n' | 'r' | 't' | 'u') => {
+                        self.mended.extend(['\\', known])
+                    }
                     '\'' => self.mended.push('\''),
                     other => {
                         self.mended.push_str("\\\\");
@@ -113,7 +125,10 @@ impl Mending<'_> {
     }
 
     fn is_followed_by(&self, ends: &[char]) -> bool {
-        self.rest.clone().find(|c| !c.is_whitespace()).is_some_and(|c| ends.contains(&c))
+        self.rest
+            .clone()
+            .find(|c| !c.is_whitespace())
+            .is_some_and(|c| ends.contains(&c))
     }
 
     fn next_after_space(&mut self) -> Option<char> {
@@ -135,11 +150,26 @@ mod tests {
     #[test]
     fn what_is_almost_json_is_mended_and_what_is_cut_is_not() {
         let rows = [
-            (r#"{"a": [1, 2,], "b": "x",}"#, Some(json!({"a": [1, 2], "b": "x"}))),
-            ("{'a': 'it's \"so\"', 'b': [True, None]}", Some(json!({"a": "it's \"so\"", "b": [true, null]}))),
-            ("{\"a\": \"one\ntwo\tthree\u{1}\"}", Some(json!({"a": "one\ntwo\tthree\u{1}"}))),
-            (r#"{"a": "he said "no" twice", "b": "\d+ \'"}"#, Some(json!({"a": "he said \"no\" twice", "b": "\\d+ '"}))),
-            (r#"{"a": "A, "b": "c"}"#, Some(json!({"a": "A, \"b\": \"c"}))),
+            (
+                r#"{"a": [1, 2,], "b": "x",}"#,
+                Some(json!({"a": [1, 2], "b": "x"})),
+            ),
+            (
+                "{'a': 'it's \"so\"', 'b': [True, None]}",
+                Some(json!({"a": "it's \"so\"", "b": [true, null]})),
+            ),
+            (
+                "{\"a\": \"one\ntwo\tthree\u{1}\"}",
+                Some(json!({"a": "one\ntwo\tthree\u{1}"})),
+            ),
+            (
+                r#"{"a": "he said "no" twice", "b": "\d+ \'"}"#,
+                Some(json!({"a": "he said \"no\" twice", "b": "\\d+ '"})),
+            ),
+            (
+                r#"{"a": "A, "b": "c"}"#,
+                Some(json!({"a": "A, \"b\": \"c"})),
+            ),
             (r#"{}"#, Some(json!({}))),
             (r#"{"a": "x"#, None),
             (r#"{"a": "x""#, None),
@@ -150,7 +180,14 @@ mod tests {
             (r#"{"a": }"#, None),
             (r#"{a: 1}"#, None),
             (r#"{"a": 1} x"#, None),
-            (&format!("{{\"a\": \"x\"y\", \"b\": {}1{}}}", "[".repeat(90_000), "]".repeat(90_000)), None),
+            (
+                &format!(
+                    "{{\"a\": \"x\"y\", \"b\": {}1{}}}",
+                    "[".repeat(90_000),
+                    "]".repeat(90_000)
+                ),
+                None,
+            ),
         ];
         for (text, expected) in rows {
             let found = mended(text).and_then(|mended| serde_json::from_str::<Value>(&mended).ok());
@@ -159,11 +196,16 @@ mod tests {
     }
 
     fn any_json() -> impl Strategy<Value = Value> {
-        let leaf = prop_oneof![any::<bool>().prop_map(Value::from), any::<i32>().prop_map(Value::from), "\\PC{0,8}".prop_map(Value::from)];
+        let leaf = prop_oneof![
+            any::<bool>().prop_map(Value::from),
+            any::<i32>().prop_map(Value::from),
+            "\\PC{0,8}".prop_map(Value::from)
+        ];
         leaf.prop_recursive(3, 24, 4, |inner| {
             prop_oneof![
                 prop::collection::vec(inner.clone(), 0..4).prop_map(Value::from),
-                prop::collection::btree_map("[a-c\"]{1,2}", inner, 0..4).prop_map(|map| Value::Object(map.into_iter().collect())),
+                prop::collection::btree_map("[a-c\"]{1,2}", inner, 0..4)
+                    .prop_map(|map| Value::Object(map.into_iter().collect())),
             ]
         })
     }

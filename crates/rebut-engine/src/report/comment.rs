@@ -1,4 +1,5 @@
-//! A review as a comment on a change: short, with a mark by which the next run finds and replaces it. Pure.
+//! A review as a comment on a change: short, with a mark by which the next run finds and replaces
+//! it. Pure.
 
 use super::markdown::cost;
 use crate::{
@@ -21,21 +22,39 @@ pub const MARKER: &str = "<!-- rebut:review -->";
 /// Hosts take comments up to some size; a longer one says what is left out.
 const MOST_BYTES: usize = 60_000;
 
-/// A comment for a change in which there was nothing to review, so that none of an earlier run stays.
+/// A comment for a change in which there was nothing to review, so that none of an earlier run
+/// stays.
 pub fn empty_comment(why: &str) -> String {
-    format!("{MARKER}\n**rebut review**: nothing to review: {}\n", md(why))
+    format!(
+        "{MARKER}\n**rebut review**: nothing to review: {}\n",
+        md(why)
+    )
 }
 
 /// A review as a comment; an error in words for anything that is none.
 pub fn comment(view: &View) -> Result<String, String> {
-    let result = ReviewResult::of(view).ok_or("only a review that ended with a result can be written as a comment")?;
-    let mut text = format!("{MARKER}\n**rebut review**: {}\n", first_line(view, &result));
-    if view.started.as_ref().is_some_and(|started| started.rehearsal) {
+    let result = ReviewResult::of(view)
+        .ok_or("only a review that ended with a result can be written as a comment")?;
+    let mut text = format!(
+        "{MARKER}\n**rebut review**: {}\n",
+        first_line(view, &result)
+    );
+    if view
+        .started
+        .as_ref()
+        .is_some_and(|started| started.rehearsal)
+    {
         text.push_str("\n> Rehearsal: the built-in speaker answered, not a model.\n");
     }
     let degraded = view.outcome.iter().flat_map(|outcome| &outcome.degraded);
     for absence in degraded {
-        let _ = writeln!(text, "\n> Missing: {} ({} at {})", md(&absence.agent), absence.reason, as_inline_code(&absence.turn));
+        let _ = writeln!(
+            text,
+            "\n> Missing: {} ({} at {})",
+            md(&absence.agent),
+            absence.reason,
+            as_inline_code(&absence.turn)
+        );
     }
     let mut left_out = 0;
     text.push('\n');
@@ -51,7 +70,11 @@ pub fn comment(view: &View) -> Result<String, String> {
         }
     }
     if left_out > 0 {
-        let _ = writeln!(text, "\n{} left out; see the report.", counted(left_out, "operation"));
+        let _ = writeln!(
+            text,
+            "\n{} left out; see the report.",
+            counted(left_out, "operation")
+        );
     }
     for conflict in &result.conflicts {
         let block = details(view, &result, conflict);
@@ -63,12 +86,22 @@ pub fn comment(view: &View) -> Result<String, String> {
 }
 
 fn first_line(view: &View, result: &ReviewResult) -> String {
-    let mut parts: Vec<String> =
-        result.by_severity().into_iter().map(|(severity, count)| format!("{count} {}", severity.as_str())).collect();
+    let mut parts: Vec<String> = result
+        .by_severity()
+        .into_iter()
+        .map(|(severity, count)| format!("{count} {}", severity.as_str()))
+        .collect();
     let silent = silent_reviewers(view, result);
     if parts.is_empty() {
         // Who is missing does not agree.
-        parts.push(if silent == 0 { "nothing to change" } else { "nothing found" }.to_owned());
+        parts.push(
+            if silent == 0 {
+                "nothing to change"
+            } else {
+                "nothing found"
+            }
+            .to_owned(),
+        );
     }
     if silent > 0 {
         parts.push(format!("{} missing", counted(silent, "reviewer")));
@@ -82,17 +115,32 @@ fn first_line(view: &View, result: &ReviewResult) -> String {
 
 fn finding(merged: &Merged, spot: Option<Spot>) -> String {
     let operation = &merged.operation;
-    let place = spot.map(|spot| format!(" {}", as_inline_code(&place_words(&spot)))).unwrap_or_default();
+    let place = spot
+        .map(|spot| format!(" {}", as_inline_code(&place_words(&spot))))
+        .unwrap_or_default();
     let does = on_one_line(&operation.text);
-    let does = if does.is_empty() { String::new() } else { format!(" → {}", md(&shortened(&does, 600))) };
-    let unverified = if operation.misquotes() { " _(quotes what is not there)_" } else { "" };
+    let does = if does.is_empty() {
+        String::new()
+    } else {
+        format!(" → {}", md(&shortened(&does, 600)))
+    };
+    let unverified = if operation.misquotes() {
+        " _(quotes what is not there)_"
+    } else {
+        ""
+    };
     format!(
         "- **{}** {}{place} on {}: {}{does}{unverified} ({})\n",
         operation.severity.as_str(),
         operation.kind.name(),
         md(&operation.target),
         md(&shortened(&on_one_line(&operation.rationale), 600)),
-        merged.proposed_by.iter().map(|by| md(by)).collect::<Vec<_>>().join(", ")
+        merged
+            .proposed_by
+            .iter()
+            .map(|by| md(by))
+            .collect::<Vec<_>>()
+            .join(", ")
     )
 }
 
@@ -104,17 +152,46 @@ fn details(view: &View, result: &ReviewResult, conflict: &crate::facts::Conflict
         md(&conflict.agents.join(" ✕ "))
     );
     for id in &conflict.operations {
-        let Some(operation) = result.operations.iter().find(|operation| operation.id == *id) else { continue };
-        let says = [operation.text.trim(), operation.rationale.trim()].into_iter().filter(|part| !part.is_empty());
+        let Some(operation) = result
+            .operations
+            .iter()
+            .find(|operation| operation.id == *id)
+        else {
+            continue;
+        };
+        let says = [operation.text.trim(), operation.rationale.trim()]
+            .into_iter()
+            .filter(|part| !part.is_empty());
         let says = says.map(on_one_line).collect::<Vec<_>>().join(" — ");
-        let _ = writeln!(text, "- {} {}: {}", md(&operation.by), operation.kind.name(), md(&shortened(&says, 600)));
+        let _ = writeln!(
+            text,
+            "- {} {}: {}",
+            md(&operation.by),
+            operation.kind.name(),
+            md(&shortened(&says, 600))
+        );
     }
-    for dropped in result.dropped.iter().filter(|dropped| conflict.operations.contains(&dropped.operation)) {
-        let _ = writeln!(text, "- dropped {}: {}", md(&dropped.operation), md(&dropped.because));
+    for dropped in result
+        .dropped
+        .iter()
+        .filter(|dropped| conflict.operations.contains(&dropped.operation))
+    {
+        let _ = writeln!(
+            text,
+            "- dropped {}: {}",
+            md(&dropped.operation),
+            md(&dropped.because)
+        );
     }
     if let Some(ruling) = ruling_on(view, conflict) {
-        let winner = ruling.winner.as_deref().map_or_else(|| TIE.to_owned(), |winner| format!("{} argued better", md(winner)));
-        let _ = writeln!(text, "- debated: {winner} (logged only, the merge does not depend on it)");
+        let winner = ruling.winner.as_deref().map_or_else(
+            || TIE.to_owned(),
+            |winner| format!("{} argued better", md(winner)),
+        );
+        let _ = writeln!(
+            text,
+            "- debated: {winner} (logged only, the merge does not depend on it)"
+        );
     }
     text.push_str("\n</details>\n");
     text

@@ -25,7 +25,8 @@ pub struct Document {
     pub topic: String,
     /// How it ended; null while it has not.
     pub outcome: Option<Ending>,
-    /// What a completed debate lacks of what was asked: `tests_fail` or `not_shown`; left out when it lacks nothing.
+    /// What a completed debate lacks of what was asked: `tests_fail` or `not_shown`; left out when
+    /// it lacks nothing.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub shortfall: Option<&'static str>,
     /// The end in one sentence.
@@ -62,7 +63,8 @@ pub struct Document {
     pub rounds: usize,
     /// Events in the journal when this was made.
     pub events: u64,
-    /// Events whose text was taken out: what they said is missing here. Left out where there is none.
+    /// Events whose text was taken out: what they said is missing here. Left out where there is
+    /// none.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub redacted: Vec<u64>,
     /// The debate this one is compared with, where it is a control arm.
@@ -79,13 +81,23 @@ pub fn document(view: &View) -> Option<Document> {
         format: started.format.clone(),
         topic: started.topic.clone(),
         outcome: outcome.map(|outcome| outcome.outcome),
-        shortfall: outcome.and_then(|outcome| Shortfall::of(&started.format, outcome)).map(Shortfall::as_str),
-        summary: outcome.map(|outcome| outcome.summary.clone()).unwrap_or_default(),
-        degraded: outcome.map(|outcome| outcome.degraded.clone()).unwrap_or_default(),
-        substituted: outcome.map(|outcome| outcome.substituted.clone()).unwrap_or_default(),
+        shortfall: outcome
+            .and_then(|outcome| Shortfall::of(&started.format, outcome))
+            .map(Shortfall::as_str),
+        summary: outcome
+            .map(|outcome| outcome.summary.clone())
+            .unwrap_or_default(),
+        degraded: outcome
+            .map(|outcome| outcome.degraded.clone())
+            .unwrap_or_default(),
+        substituted: outcome
+            .map(|outcome| outcome.substituted.clone())
+            .unwrap_or_default(),
         switched: switches(view),
         families: families(&view.voices()),
-        result: outcome.map(|outcome| outcome.result.clone()).unwrap_or_default(),
+        result: outcome
+            .map(|outcome| outcome.result.clone())
+            .unwrap_or_default(),
         robustness: robustness(view),
         open_gate: view.open_gate.clone(),
         usage: view.spent(),
@@ -96,7 +108,11 @@ pub fn document(view: &View) -> Option<Document> {
         rounds: view.rounds.iter().filter(|round| round.completed).count(),
         events: view.events,
         redacted: view.redacted.clone(),
-        baseline_of: started.input.get("baseline_of").and_then(Value::as_str).map(str::to_owned),
+        baseline_of: started
+            .input
+            .get("baseline_of")
+            .and_then(Value::as_str)
+            .map(str::to_owned),
     })
 }
 
@@ -106,16 +122,28 @@ pub fn yaml(view: &View) -> Result<String, String> {
     struct Wrapped<T> {
         debate_result: T,
     }
-    let outcome = view.outcome.as_ref().ok_or("the debate has not ended; there is no result yet")?;
+    let outcome = view
+        .outcome
+        .as_ref()
+        .ok_or("the debate has not ended; there is no result yet")?;
     if outcome.result.is_null() {
-        return Err(format!("the debate ended without a result: {}", outcome.summary));
+        return Err(format!(
+            "the debate ended without a result: {}",
+            outcome.summary
+        ));
     }
     // Through the type, so that the keys come in their own order.
     let text = match serde_json::from_value::<DebateResult>(outcome.result.clone()) {
-        Ok(result) => serde_saphyr::to_string(&Wrapped { debate_result: result }),
+        Ok(result) => serde_saphyr::to_string(&Wrapped {
+            debate_result: result,
+        }),
         Err(_) => match serde_json::from_value::<ArmResult>(outcome.result.clone()) {
-            Ok(result) => serde_saphyr::to_string(&Wrapped { debate_result: result }),
-            Err(_) => serde_saphyr::to_string(&Wrapped { debate_result: &outcome.result }),
+            Ok(result) => serde_saphyr::to_string(&Wrapped {
+                debate_result: result,
+            }),
+            Err(_) => serde_saphyr::to_string(&Wrapped {
+                debate_result: &outcome.result,
+            }),
         },
     };
     text.map_err(|error| error.to_string())

@@ -21,7 +21,9 @@ use std::fmt::Write;
 /// Everything that was said and decided, without times, ids or costs: equal runs give equal bytes.
 pub fn transcript(view: &View) -> String {
     let mut text = String::new();
-    let Some(started) = &view.started else { return text };
+    let Some(started) = &view.started else {
+        return text;
+    };
     let _ = writeln!(text, "# {}\n", for_markdown(&started.topic));
     if started.rehearsal {
         text.push_str("> Rehearsal: the built-in speaker answered, not a model.\n\n");
@@ -37,7 +39,10 @@ pub fn transcript(view: &View) -> String {
     }
     let options = choices(view);
     // What was answered freely may be chosen later, but was not offered.
-    let offered: Vec<&(String, String)> = options.iter().filter(|(_, label)| !label.is_empty()).collect();
+    let offered: Vec<&(String, String)> = options
+        .iter()
+        .filter(|(_, label)| !label.is_empty())
+        .collect();
     if !offered.is_empty() {
         text.push_str("## Options\n\n");
         for (id, label) in offered {
@@ -45,9 +50,15 @@ pub fn transcript(view: &View) -> String {
         }
         text.push('\n');
     }
-    write_panel(&mut text, &started.agents, |agent| for_markdown(&agent.stance));
+    write_panel(&mut text, &started.agents, |agent| {
+        for_markdown(&agent.stance)
+    });
     if let Some(family) = only_family(&view.voices()) {
-        let _ = writeln!(text, "\nAll judges are of one family ({}): they may err together.", for_markdown(&family));
+        let _ = writeln!(
+            text,
+            "\nAll judges are of one family ({}): they may err together.",
+            for_markdown(&family)
+        );
     }
     write_topology(&mut text, view);
     if let Some(weights) = Weights::of_debate(started).words() {
@@ -64,13 +75,23 @@ pub fn transcript(view: &View) -> String {
 /// That texts were taken out, if any were.
 pub(super) fn redacted(view: &View) -> Option<String> {
     let events = view.redacted.iter().map(u64::to_string).collect::<Vec<_>>();
-    (!events.is_empty()).then(|| format!("Redacted: what events {} said is missing here.", events.join(", ")))
+    (!events.is_empty()).then(|| {
+        format!(
+            "Redacted: what events {} said is missing here.",
+            events.join(", ")
+        )
+    })
 }
 
 /// What a person is shown at the gate where the debate waits.
 fn write_waiting(text: &mut String, view: &View) {
     let Some(gate) = &view.open_gate else { return };
-    let _ = writeln!(text, "\n## WAITING\n\nfor a person at the gate {}: {}", as_inline_code(&gate.gate), by_lines(&gate.summary));
+    let _ = writeln!(
+        text,
+        "\n## WAITING\n\nfor a person at the gate {}: {}",
+        as_inline_code(&gate.gate),
+        by_lines(&gate.summary)
+    );
     if let Some(pending) = &gate.pending {
         let _ = writeln!(text, "\n{}", as_code("json", &format!("{pending:#}")));
     }
@@ -80,7 +101,13 @@ fn write_waiting(text: &mut String, view: &View) {
 pub(crate) fn write_panel(text: &mut String, agents: &[Agent], title: impl Fn(&Agent) -> String) {
     text.push_str("## Panel\n\n");
     for agent in agents {
-        let _ = writeln!(text, "- **{}** ({}), {}", for_markdown(&agent.name), title(agent), for_markdown(&agent.model));
+        let _ = writeln!(
+            text,
+            "- **{}** ({}), {}",
+            for_markdown(&agent.name),
+            title(agent),
+            for_markdown(&agent.model)
+        );
     }
 }
 
@@ -98,7 +125,15 @@ pub fn markdown(view: &View) -> String {
     if let Some(id) = view.id {
         let _ = writeln!(text, "- Debate `{id}`, {} events", view.events);
     }
-    let _ = writeln!(text, "- Began {}{}", view.created_at, view.ended_at.as_ref().map(|at| format!(", ended {at}")).unwrap_or_default());
+    let _ = writeln!(
+        text,
+        "- Began {}{}",
+        view.created_at,
+        view.ended_at
+            .as_ref()
+            .map(|at| format!(", ended {at}"))
+            .unwrap_or_default()
+    );
     let _ = writeln!(
         text,
         "- {} calls, {} answered, {} input and {} output tokens, cost {}",
@@ -109,9 +144,17 @@ pub fn markdown(view: &View) -> String {
         cost(spent.cost_usd)
     );
     for turn in &spent.possibly_paid_twice {
-        let _ = writeln!(text, "- Possibly paid twice (in flight at a crash): {}", as_inline_code(turn));
+        let _ = writeln!(
+            text,
+            "- Possibly paid twice (in flight at a crash): {}",
+            as_inline_code(turn)
+        );
     }
-    for resumed in view.resumed.iter().filter(|resumed| !resumed.drift.is_empty()) {
+    for resumed in view
+        .resumed
+        .iter()
+        .filter(|resumed| !resumed.drift.is_empty())
+    {
         let _ = writeln!(
             text,
             "- Resumed by {} with changed prompts: {}",
@@ -150,7 +193,9 @@ pub(super) fn cost(cost_usd: Option<f64>) -> String {
 }
 
 pub(super) fn choices(view: &View) -> Vec<(String, String)> {
-    Format::of(view).map(|format| (format.choices)(view)).unwrap_or_default()
+    Format::of(view)
+        .map(|format| (format.choices)(view))
+        .unwrap_or_default()
 }
 
 /// Who heard whom, where that was not simply everybody.
@@ -169,21 +214,44 @@ fn write_topology(text: &mut String, view: &View) {
 
 fn write_round(text: &mut String, round: &RoundView) {
     let blind = if round.is_blind() { " (blind)" } else { "" };
-    let _ = writeln!(text, "\n## Round {}: {}{blind}", round.round, for_markdown(&round.phase));
+    let _ = writeln!(
+        text,
+        "\n## Round {}: {}{blind}",
+        round.round,
+        for_markdown(&round.phase)
+    );
     for (agent, position) in &round.positions {
         let _ = writeln!(text, "\n### {}\n", for_markdown(agent));
         write_position(text, position);
     }
     for absence in &round.absent {
-        let _ =
-            writeln!(text, "\n### {}\n\nMissing: {} ({}).", for_markdown(&absence.agent), absence.reason, for_markdown(&absence.detail));
+        let _ = writeln!(
+            text,
+            "\n### {}\n\nMissing: {} ({}).",
+            for_markdown(&absence.agent),
+            absence.reason,
+            for_markdown(&absence.detail)
+        );
     }
     if let Some(tally) = &round.tally {
-        let sides = tally.distribution.iter().map(|(option, judges)| format!("{option}: {}", judges.join(", ")));
-        let missing = (!tally.missing.is_empty()).then(|| format!("missing: {}", tally.missing.join(", ")));
+        let sides = tally
+            .distribution
+            .iter()
+            .map(|(option, judges)| format!("{option}: {}", judges.join(", ")));
+        let missing =
+            (!tally.missing.is_empty()).then(|| format!("missing: {}", tally.missing.join(", ")));
         let count = sides.chain(missing).collect::<Vec<_>>().join("; ");
-        let needed = if tally.threshold > 0.0 { format!(", needed {}", tally.threshold) } else { String::new() };
-        let _ = writeln!(text, "\nCount: {}. Agreement {:.2}{needed}.", for_markdown(&count), tally.share);
+        let needed = if tally.threshold > 0.0 {
+            format!(", needed {}", tally.threshold)
+        } else {
+            String::new()
+        };
+        let _ = writeln!(
+            text,
+            "\nCount: {}. Agreement {:.2}{needed}.",
+            for_markdown(&count),
+            tally.share
+        );
     }
 }
 
@@ -205,11 +273,25 @@ fn write_position(text: &mut String, position: &Position) {
         write_change(text, position);
     }
     for claim in &position.claims {
-        let _ = writeln!(text, "- {} {}", as_inline_code(&claim.id.to_string()), for_markdown(&claim.text));
+        let _ = writeln!(
+            text,
+            "- {} {}",
+            as_inline_code(&claim.id.to_string()),
+            for_markdown(&claim.text)
+        );
     }
     for challenge in &position.challenges {
-        let word = if challenge.verdict == Verdict::Attack { "attacks" } else { "concedes" };
-        let _ = writeln!(text, "- {word} {}: {}", as_inline_code(&challenge.claim.to_string()), for_markdown(&challenge.text));
+        let word = if challenge.verdict == Verdict::Attack {
+            "attacks"
+        } else {
+            "concedes"
+        };
+        let _ = writeln!(
+            text,
+            "- {word} {}: {}",
+            as_inline_code(&challenge.claim.to_string()),
+            for_markdown(&challenge.text)
+        );
     }
     if !position.flips_if.trim().is_empty() {
         let _ = writeln!(text, "\nFlips if: {}", for_markdown(&position.flips_if));
@@ -221,11 +303,24 @@ fn write_change(text: &mut String, position: &Position) {
         // Where nobody has to name what convinced it.
         let _ = writeln!(text, "Changed its answer.\n");
     } else if position.documented {
-        let cited = position.because.iter().map(|claim| as_inline_code(&claim.to_string())).collect::<Vec<_>>().join(", ");
-        let _ = writeln!(text, "Convinced by {cited}: {}\n", for_markdown(&position.reason));
+        let cited = position
+            .because
+            .iter()
+            .map(|claim| as_inline_code(&claim.to_string()))
+            .collect::<Vec<_>>()
+            .join(", ");
+        let _ = writeln!(
+            text,
+            "Convinced by {cited}: {}\n",
+            for_markdown(&position.reason)
+        );
     } else {
         let counted = position.counted.as_deref().unwrap_or("none");
-        let _ = writeln!(text, "Undocumented change: no valid claim of another judge is named. Counted: {}.\n", for_markdown(counted));
+        let _ = writeln!(
+            text,
+            "Undocumented change: no valid claim of another judge is named. Counted: {}.\n",
+            for_markdown(counted)
+        );
     }
     for bad in &position.bad_citations {
         let _ = writeln!(text, "Citation that does not hold: {}\n", for_markdown(bad));
@@ -234,15 +329,33 @@ fn write_change(text: &mut String, position: &Position) {
 
 /// What a control arm found besides its one sentence.
 fn write_arm(text: &mut String, result: &serde_json::Value) {
-    let Ok(result) = serde_json::from_value::<arms::ArmResult>(result.clone()) else { return };
+    let Ok(result) = serde_json::from_value::<arms::ArmResult>(result.clone()) else {
+        return;
+    };
     for (answer, voters) in &result.distribution {
-        let _ = writeln!(text, "- **{}**: {} ({})", for_markdown(answer), voters.len(), for_markdown(&voters.join(", ")));
+        let _ = writeln!(
+            text,
+            "- **{}**: {} ({})",
+            for_markdown(answer),
+            voters.len(),
+            for_markdown(&voters.join(", "))
+        );
     }
     for round in &result.rounds {
-        let winner = round.winner.as_deref().map_or_else(|| "nobody".to_owned(), for_markdown);
+        let winner = round
+            .winner
+            .as_deref()
+            .map_or_else(|| "nobody".to_owned(), for_markdown);
         let _ = writeln!(text, "- Winner after round {}: {winner}", round.round);
     }
-    for Change { judge, round, from, to, reason } in &result.changes {
+    for Change {
+        judge,
+        round,
+        from,
+        to,
+        reason,
+    } in &result.changes
+    {
         let _ = writeln!(
             text,
             "- Round {round}: {} went from {} to {}: {}",
@@ -264,7 +377,12 @@ fn write_outcome(text: &mut String, view: &View, options: &[(String, String)]) {
     match serde_json::from_value::<decide::result::DebateResult>(outcome.result.clone()) {
         Ok(decide::result::DebateResult::Consensus(result)) => {
             for (judge, says) in &result.perspectives {
-                let _ = writeln!(text, "- **{}**: {}", for_markdown(judge), for_markdown(says));
+                let _ = writeln!(
+                    text,
+                    "- **{}**: {}",
+                    for_markdown(judge),
+                    for_markdown(says)
+                );
             }
             for change in &result.change_log {
                 let _ = writeln!(
@@ -280,7 +398,12 @@ fn write_outcome(text: &mut String, view: &View, options: &[(String, String)]) {
         }
         Ok(decide::result::DebateResult::Contested(result)) => {
             for (judge, says) in &result.perspectives {
-                let _ = writeln!(text, "- **{}**: {}", for_markdown(judge), for_markdown(says));
+                let _ = writeln!(
+                    text,
+                    "- **{}**: {}",
+                    for_markdown(judge),
+                    for_markdown(says)
+                );
             }
             let _ = writeln!(text, "\n{}", by_lines(&result.user_prompt));
         }
@@ -295,10 +418,16 @@ fn by_lines(text: &str) -> String {
         Some(item) => format!("- {}", for_markdown(item)),
         None => for_markdown(line),
     };
-    for_people(text).trim().lines().map(line).collect::<Vec<_>>().join("\n")
+    for_people(text)
+        .trim()
+        .lines()
+        .map(line)
+        .collect::<Vec<_>>()
+        .join("\n")
 }
 
-/// What every format's transcript ends with: who was missing, who answered instead, and what people said of it.
+/// What every format's transcript ends with: who was missing, who answered instead, and what people
+/// said of it.
 fn write_ends(text: &mut String, view: &View, options: &[(String, String)]) {
     let Some(outcome) = &view.outcome else { return };
     if !outcome.degraded.is_empty() {
@@ -318,7 +447,11 @@ fn write_ends(text: &mut String, view: &View, options: &[(String, String)]) {
         text.push('\n');
     }
     for other in &outcome.substituted {
-        let lost = if other.diversity_lost { "; diversity lost: another judge's model is of the same family" } else { "" };
+        let lost = if other.diversity_lost {
+            "; diversity lost: another judge's model is of the same family"
+        } else {
+            ""
+        };
         let _ = writeln!(
             text,
             "- Substituted: {} at {}, {} for {}{lost}",
@@ -332,20 +465,53 @@ fn write_ends(text: &mut String, view: &View, options: &[(String, String)]) {
     if !switched.is_empty() {
         text.push('\n');
     }
-    for Switch { agent, asked, answered, turns } in &switched {
+    for Switch {
+        agent,
+        asked,
+        answered,
+        turns,
+    } in &switched
+    {
         let (asked, answered) = (as_inline_code(asked), as_inline_code(answered));
-        let turns = turns.iter().map(|turn| as_inline_code(turn)).collect::<Vec<_>>().join(", ");
-        let _ = writeln!(text, "- Switched: {} at {turns}, {asked} was asked and answered as {answered}", for_markdown(agent));
+        let turns = turns
+            .iter()
+            .map(|turn| as_inline_code(turn))
+            .collect::<Vec<_>>()
+            .join(", ");
+        let _ = writeln!(
+            text,
+            "- Switched: {} at {turns}, {asked} was asked and answered as {answered}",
+            for_markdown(agent)
+        );
     }
     if let Some(answer) = &view.answer {
-        let label = options.iter().find(|(id, _)| *id == answer.option).map_or("", |(_, label)| label.as_str());
-        let why = if answer.reason.is_empty() { String::new() } else { format!(": {}", for_markdown(&answer.reason)) };
-        let _ =
-            writeln!(text, "\n**Answered by {}: {} {}**{why}", for_markdown(&answer.by), for_markdown(&answer.option), for_markdown(label));
+        let label = options
+            .iter()
+            .find(|(id, _)| *id == answer.option)
+            .map_or("", |(_, label)| label.as_str());
+        let why = if answer.reason.is_empty() {
+            String::new()
+        } else {
+            format!(": {}", for_markdown(&answer.reason))
+        };
+        let _ = writeln!(
+            text,
+            "\n**Answered by {}: {} {}**{why}",
+            for_markdown(&answer.by),
+            for_markdown(&answer.option),
+            for_markdown(label)
+        );
     }
     if let Some(marked) = &view.marked {
-        let label = options.iter().find(|(id, _)| *id == marked.option).map_or("", |(_, label)| label.as_str());
-        let why = if marked.reason.is_empty() { String::new() } else { format!(": {}", for_markdown(&marked.reason)) };
+        let label = options
+            .iter()
+            .find(|(id, _)| *id == marked.option)
+            .map_or("", |(_, label)| label.as_str());
+        let why = if marked.reason.is_empty() {
+            String::new()
+        } else {
+            format!(": {}", for_markdown(&marked.reason))
+        };
         let _ = writeln!(
             text,
             "\n**Turned out right, by {}: {} {}**{why}",

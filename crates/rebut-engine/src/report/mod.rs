@@ -1,4 +1,5 @@
-//! Readings of a debate for people and tools: transcript, Markdown, HTML, JSON, YAML, decision record, judge files, SARIF, comments, spans. Pure.
+//! Readings of a debate for people and tools: transcript, Markdown, HTML, JSON, YAML, decision
+//! record, judge files, SARIF, comments, spans. Pure.
 
 mod adr;
 mod comment;

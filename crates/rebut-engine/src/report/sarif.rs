@@ -14,33 +14,57 @@ use serde_json::{Value, json};
 
 /// The merged operations of a review as one SARIF log; an error in words for anything that is none.
 pub fn sarif(view: &View) -> Result<String, String> {
-    let result = ReviewResult::of(view).ok_or("only a review that ended with a result can be written as SARIF")?;
+    let result = ReviewResult::of(view)
+        .ok_or("only a review that ended with a result can be written as SARIF")?;
     let rules = rules(&result);
     let places = spots(view, &result);
-    let results: Vec<Value> = result.merged.iter().zip(places).map(|(merged, spot)| finding(merged, spot, &rules)).collect();
+    let results: Vec<Value> = result
+        .merged
+        .iter()
+        .zip(places)
+        .map(|(merged, spot)| finding(merged, spot, &rules))
+        .collect();
     log(&rules, results, invocation(view))
 }
 
-/// A log without findings, for when there was nothing to review: what reads it learns that nothing is left of an earlier run.
+/// A log without findings, for when there was nothing to review: what reads it learns that nothing
+/// is left of an earlier run.
 pub fn empty_sarif(why: &str) -> Result<String, String> {
     let said = notification("note", &format!("nothing to review: {why}"));
-    log(&[], Vec::new(), json!({"executionSuccessful": true, "toolExecutionNotifications": [said]}))
+    log(
+        &[],
+        Vec::new(),
+        json!({"executionSuccessful": true, "toolExecutionNotifications": [said]}),
+    )
 }
 
-/// How the review went: who is missing, which limit was met, whether models spoke at all. Without all of that, few findings look like few faults.
+/// How the review went: who is missing, which limit was met, whether models spoke at all. Without
+/// all of that, few findings look like few faults.
 fn invocation(view: &View) -> Value {
     let mut said = Vec::new();
     let outcome = view.outcome.as_ref();
     for absence in outcome.iter().flat_map(|outcome| &outcome.degraded) {
-        said.push(notification("warning", &format!("missing: {} ({} at {})", absence.agent, absence.reason, absence.turn)));
+        said.push(notification(
+            "warning",
+            &format!(
+                "missing: {} ({} at {})",
+                absence.agent, absence.reason, absence.turn
+            ),
+        ));
     }
     if let Some(stop) = outcome.and_then(|outcome| outcome.stopped.as_ref()) {
         said.push(notification("error", &format!("stopped: {}", stop.why)));
     }
     let is_whole = said.is_empty();
-    let is_rehearsal = view.started.as_ref().is_some_and(|started| started.rehearsal);
+    let is_rehearsal = view
+        .started
+        .as_ref()
+        .is_some_and(|started| started.rehearsal);
     if is_rehearsal {
-        said.push(notification("warning", "rehearsal: the built-in speaker answered, not a model"));
+        said.push(notification(
+            "warning",
+            "rehearsal: the built-in speaker answered, not a model",
+        ));
     }
     json!({"executionSuccessful": is_whole, "toolExecutionNotifications": said, "properties": {"rehearsal": is_rehearsal}})
 }
@@ -81,7 +105,12 @@ impl Rule {
     fn of(merged: &Merged) -> Self {
         let row = merged.operation.kind.row();
         let by = on_one_line(&merged.operation.by);
-        Self { id: format!("{by}/{}", row.name), kind: row.name, about: row.about, by }
+        Self {
+            id: format!("{by}/{}", row.name),
+            kind: row.name,
+            about: row.about,
+            by,
+        }
     }
 
     fn json(&self) -> Value {
@@ -139,16 +168,32 @@ fn level(severity: Severity) -> &'static str {
 fn message(merged: &Merged) -> String {
     let operation = &merged.operation;
     let does = operation.text.trim();
-    let does = if does.is_empty() { String::new() } else { format!("\n{}: {does}", operation.kind.name()) };
-    let misquotes = if operation.misquotes() { " (quotes what is not there)" } else { "" };
-    for_sarif(&format!("{}: {}{misquotes}{does}", operation.target, operation.rationale.trim()))
+    let does = if does.is_empty() {
+        String::new()
+    } else {
+        format!("\n{}: {does}", operation.kind.name())
+    };
+    let misquotes = if operation.misquotes() {
+        " (quotes what is not there)"
+    } else {
+        ""
+    };
+    for_sarif(&format!(
+        "{}: {}{misquotes}{does}",
+        operation.target,
+        operation.rationale.trim()
+    ))
 }
 
 /// The same finding has the same mark in the next run, also when lines moved.
 fn fingerprint(merged: &Merged) -> String {
     let operation = &merged.operation;
-    let words =
-        format!("{}\n{}\n{}", operation.kind.name(), operation.by, crate::formats::review::operations::normalised(&operation.target));
+    let words = format!(
+        "{}\n{}\n{}",
+        operation.kind.name(),
+        operation.by,
+        crate::formats::review::operations::normalised(&operation.target)
+    );
     crate::record::Hash::of(words.as_bytes()).to_string()
 }
 
@@ -163,15 +208,22 @@ fn physical(spot: Spot) -> Option<Value> {
     Some(json!({"physicalLocation": place}))
 }
 
-/// A path as a relative URI: slashes between its parts, everything unusual encoded. Where on a machine a file lies is nobody's business.
+/// A path as a relative URI: slashes between its parts, everything unusual encoded. Where on a
+/// machine a file lies is nobody's business.
 fn uri(path: &str) -> String {
     let mut uri = String::with_capacity(path.len());
     let path = path.replace('\\', "/");
     let is_absolute = path.starts_with('/') || path.as_bytes().get(1..3) == Some(b":/");
-    let path = if is_absolute { path.rsplit('/').next().unwrap_or_default() } else { path.trim_start_matches("./") };
+    let path = if is_absolute {
+        path.rsplit('/').next().unwrap_or_default()
+    } else {
+        path.trim_start_matches("./")
+    };
     for byte in path.bytes() {
         match byte {
-            b'a'..=b'z' | b'A'..=b'Z' | b'0'..=b'9' | b'/' | b'-' | b'_' | b'.' | b'~' => uri.push(char::from(byte)),
+            b'a'..=b'z' | b'A'..=b'Z' | b'0'..=b'9' | b'/' | b'-' | b'_' | b'.' | b'~' => {
+                uri.push(char::from(byte))
+            }
             byte => uri.push_str(&format!("%{byte:02X}")),
         }
     }

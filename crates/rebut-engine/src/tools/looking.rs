@@ -23,12 +23,22 @@ pub fn search(toolbox: &Toolbox, given: &Value) -> Result<Plan, String> {
         query: String,
     }
     let Query { query } = arguments(given)?;
-    let passages: Vec<(&str, usize, String)> = toolbox.files.iter().flat_map(|(name, text)| passages(name, text)).collect();
+    let passages: Vec<(&str, usize, String)> = toolbox
+        .files
+        .iter()
+        .flat_map(|(name, text)| passages(name, text))
+        .collect();
     // A file's name is part of what it is about.
-    let texts: Vec<String> = passages.iter().map(|(name, _, text)| format!("{name} {text}")).collect();
+    let texts: Vec<String> = passages
+        .iter()
+        .map(|(name, _, text)| format!("{name} {text}"))
+        .collect();
     let found = rank(&query, &texts);
     if found.is_empty() {
-        return Err(format!("nothing is found for these words; {}", there_are(toolbox)));
+        return Err(format!(
+            "nothing is found for these words; {}",
+            there_are(toolbox)
+        ));
     }
     let shown = found.iter().take(MOST_FOUND).map(|found| {
         let (name, line, text) = &passages[found.at];
@@ -40,7 +50,11 @@ pub fn search(toolbox: &Toolbox, given: &Value) -> Result<Plan, String> {
 /// A file in passages, each with its name and first line.
 fn passages<'a>(name: &'a str, text: &str) -> Vec<(&'a str, usize, String)> {
     let lines: Vec<&str> = text.split_inclusive('\n').collect();
-    lines.chunks(PASSAGE).enumerate().map(|(at, lines)| (name, at * PASSAGE + 1, lines.concat())).collect()
+    lines
+        .chunks(PASSAGE)
+        .enumerate()
+        .map(|(at, lines)| (name, at * PASSAGE + 1, lines.concat()))
+        .collect()
 }
 
 /// `read`.
@@ -54,7 +68,13 @@ pub fn read(toolbox: &Toolbox, given: &Value) -> Result<Plan, String> {
     }
     let Wanted { name, from } = arguments(given)?;
     let found = toolbox.files.iter().find(|(known, _)| *known == name);
-    let (name, text) = found.ok_or_else(|| format!("there is no file `{}`; {}", shortened(&on_one_line(&name), 80), there_are(toolbox)))?;
+    let (name, text) = found.ok_or_else(|| {
+        format!(
+            "there is no file `{}`; {}",
+            shortened(&on_one_line(&name), 80),
+            there_are(toolbox)
+        )
+    })?;
     let (from, count) = (from.unwrap_or(1).max(1), text.lines().count());
     if from > count.max(1) {
         return Err(format!("`{name}` has {count} lines"));
@@ -71,8 +91,17 @@ pub fn read(toolbox: &Toolbox, given: &Value) -> Result<Plan, String> {
 }
 
 fn there_are(toolbox: &Toolbox) -> String {
-    let names: Vec<String> = toolbox.files.iter().take(MOST_NAMES).map(|(name, _)| on_one_line(name)).collect();
+    let names: Vec<String> = toolbox
+        .files
+        .iter()
+        .take(MOST_NAMES)
+        .map(|(name, _)| on_one_line(name))
+        .collect();
     let more = toolbox.files.len().saturating_sub(MOST_NAMES);
-    let more = if more == 0 { String::new() } else { format!(" and {more} more") };
+    let more = if more == 0 {
+        String::new()
+    } else {
+        format!(" and {more} more")
+    };
     format!("there are: {}{more}", names.join(", "))
 }

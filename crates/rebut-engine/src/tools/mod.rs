@@ -1,4 +1,5 @@
-//! Tools an agent may use in its turn: a table, what they are made of, and what a call comes to. Pure: the sandbox runs what is planned here.
+//! Tools an agent may use in its turn: a table, what they are made of, and what a call comes to.
+//! Pure: the sandbox runs what is planned here.
 
 mod looking;
 mod sandboxed;
@@ -73,7 +74,8 @@ pub const TOOLS: &[Tool] = &[
 /// Roles that judge what others made. They have no tools, whatever their files say.
 const JUDGES: &[&str] = &["judge", "arbiter", "evaluator"];
 
-/// What the tools of a turn work with. All of it is pinned: the same call says the same in a re-run.
+/// What the tools of a turn work with. All of it is pinned: the same call says the same in a
+/// re-run.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Toolbox {
     /// The language of the code.
@@ -100,18 +102,28 @@ pub enum Plan {
 }
 
 impl Toolbox {
-    /// The tools an agent has in this turn: those its role names, as far as the box holds what they need. None for a judge, and none where
-    /// nothing may be called.
+    /// The tools an agent has in this turn: those its role names, as far as the box holds what they
+    /// need. None for a judge, and none where nothing may be called.
     pub fn given_to(&self, agent: &Agent) -> Vec<&'static Tool> {
         if self.calls == 0 || JUDGES.contains(&&*agent.role) {
             return Vec::new();
         }
-        TOOLS.iter().filter(|tool| agent.tools.iter().any(|named| named == tool.name) && (tool.is_there)(self)).collect()
+        TOOLS
+            .iter()
+            .filter(|tool| {
+                agent.tools.iter().any(|named| named == tool.name) && (tool.is_there)(self)
+            })
+            .collect()
     }
 
-    /// Whether an agent's role names tools, so that a call by it is one: done, or refused and recorded.
+    /// Whether an agent's role names tools, so that a call by it is one: done, or refused and
+    /// recorded.
     pub fn may_be_called_by(&self, agent: &Agent) -> bool {
-        self.calls > 0 && agent.tools.iter().any(|named| TOOLS.iter().any(|tool| named == tool.name))
+        self.calls > 0
+            && agent
+                .tools
+                .iter()
+                .any(|named| TOOLS.iter().any(|tool| named == tool.name))
     }
 
     /// What a call comes to, or why it is refused.
@@ -120,8 +132,15 @@ impl Toolbox {
             if given.is_empty() {
                 return Err("you have no tools".to_owned());
             }
-            let names = given.iter().map(|tool| tool.name).collect::<Vec<_>>().join(", ");
-            return Err(format!("you have no tool `{}`; you have: {names}", shortened(&on_one_line(tool), 40)));
+            let names = given
+                .iter()
+                .map(|tool| tool.name)
+                .collect::<Vec<_>>()
+                .join(", ");
+            return Err(format!(
+                "you have no tool `{}`; you have: {names}",
+                shortened(&on_one_line(tool), 40)
+            ));
         };
         (found.plan)(self, arguments)
     }
@@ -129,7 +148,8 @@ impl Toolbox {
 
 /// A tool's arguments, or what is wrong with them.
 fn arguments<T: serde::de::DeserializeOwned>(given: &Value) -> Result<T, String> {
-    serde_json::from_value(given.clone()).map_err(|error| format!("the arguments do not fit: {error}"))
+    serde_json::from_value(given.clone())
+        .map_err(|error| format!("the arguments do not fit: {error}"))
 }
 
 /// The most a tool says, in bytes.
@@ -143,7 +163,12 @@ pub fn bounded(text: &str) -> String {
     let half = MOST_SAID / 2 - 40;
     let head = text.floor_char_boundary(half);
     let tail = text.ceil_char_boundary(text.len() - half);
-    format!("{}\n[… {} bytes are left out …]\n{}", &text[..head], tail - head, &text[tail..])
+    format!(
+        "{}\n[… {} bytes are left out …]\n{}",
+        &text[..head],
+        tail - head,
+        &text[tail..]
+    )
 }
 
 #[cfg(test)]
@@ -155,11 +180,26 @@ mod tests {
     fn toolbox() -> Toolbox {
         Toolbox {
             language: "python".to_owned(),
-            tests: Some(Tests { text: "assert f() == 1".to_owned(), style: None }),
-            commands: [("lint".to_owned(), vec!["ruff".to_owned(), "{code}".to_owned()])].into(),
+            tests: Some(Tests {
+                text: "assert f() == 1".to_owned(),
+                style: None,
+            }),
+            commands: [(
+                "lint".to_owned(),
+                vec!["ruff".to_owned(), "{code}".to_owned()],
+            )]
+            .into(),
             files: vec![
-                ("spec.md".to_owned(), (1..=60).map(|line| format!("line {line} of the spec\n")).collect()),
-                ("src/dates.py".to_owned(), "def parse_date(text):\n    return None\n".to_owned()),
+                (
+                    "spec.md".to_owned(),
+                    (1..=60)
+                        .map(|line| format!("line {line} of the spec\n"))
+                        .collect(),
+                ),
+                (
+                    "src/dates.py".to_owned(),
+                    "def parse_date(text):\n    return None\n".to_owned(),
+                ),
             ],
             seconds: 5,
             calls: 2,
@@ -171,7 +211,11 @@ mod tests {
     }
 
     fn names(toolbox: &Toolbox, agent: &Agent) -> Vec<&'static str> {
-        toolbox.given_to(agent).iter().map(|tool| tool.name).collect()
+        toolbox
+            .given_to(agent)
+            .iter()
+            .map(|tool| tool.name)
+            .collect()
     }
 
     #[test]
@@ -189,10 +233,32 @@ mod tests {
             ("evaluator", all, &[]),
         ];
         for (role, tools, expected) in rows {
-            assert_eq!(names(&toolbox(), &agent(role, tools)), *expected, "{role}: {tools}");
+            assert_eq!(
+                names(&toolbox(), &agent(role, tools)),
+                *expected,
+                "{role}: {tools}"
+            );
         }
-        assert_eq!(names(&Toolbox { calls: 0, ..toolbox() }, &agent("coder", all)), [""; 0]);
-        assert_eq!(names(&Toolbox { calls: 1, ..Toolbox::default() }, &agent("coder", all)), ["run", "test"]);
+        assert_eq!(
+            names(
+                &Toolbox {
+                    calls: 0,
+                    ..toolbox()
+                },
+                &agent("coder", all)
+            ),
+            [""; 0]
+        );
+        assert_eq!(
+            names(
+                &Toolbox {
+                    calls: 1,
+                    ..Toolbox::default()
+                },
+                &agent("coder", all)
+            ),
+            ["run", "test"]
+        );
         assert!(Role::parse("x", "no front matter").tools.is_empty());
     }
 
@@ -206,43 +272,96 @@ mod tests {
             other => panic!("{tool}: {other:?}"),
         };
         let ran = job("run", json!({"code": "print(1)", "stdin": "2"}));
-        assert_eq!((ran.code.as_str(), ran.language.as_str(), ran.seconds), ("print(1)", "python", 5));
-        assert_eq!(ran.work, Work::Program { stdin: "2".to_owned(), args: Vec::new() });
-        let Work::Tests(tests) = job("test", json!({"code": "x"})).work else { panic!("tests") };
+        assert_eq!(
+            (ran.code.as_str(), ran.language.as_str(), ran.seconds),
+            ("print(1)", "python", 5)
+        );
+        assert_eq!(
+            ran.work,
+            Work::Program {
+                stdin: "2".to_owned(),
+                args: Vec::new()
+            }
+        );
+        let Work::Tests(tests) = job("test", json!({"code": "x"})).work else {
+            panic!("tests")
+        };
         assert_eq!(Some(tests), toolbox.tests);
-        let Work::Tests(own) = job("test", json!({"code": "x", "tests": "assert 1", "stdin": null})).work else { panic!("tests") };
+        let Work::Tests(own) = job(
+            "test",
+            json!({"code": "x", "tests": "assert 1", "stdin": null}),
+        )
+        .work
+        else {
+            panic!("tests")
+        };
         assert_eq!(own.text, "assert 1");
-        let Work::Command(command) = job("lint", json!({"code": "x"})).work else { panic!("a command") };
+        let Work::Command(command) = job("lint", json!({"code": "x"})).work else {
+            panic!("a command")
+        };
         assert_eq!(command.argv, ["ruff", "{code}"]);
         let refused: &[(&str, Value, &str)] = &[
-            ("format", json!({"code": "x"}), "you have no tool `format`; you have: run, test, lint, search, read"),
+            (
+                "format",
+                json!({"code": "x"}),
+                "you have no tool `format`; you have: run, test, lint, search, read",
+            ),
             ("rm\u{1b} -rf", json!({}), "you have no tool `rm"),
             ("run", json!({}), "missing field `code`"),
             ("run", json!({"code": "  "}), "\"code\" is empty"),
-            ("run", json!({"code": "x", "network": "on"}), "unknown field `network`"),
+            (
+                "run",
+                json!({"code": "x", "network": "on"}),
+                "unknown field `network`",
+            ),
             ("run", json!("print(1)"), "do not fit"),
             ("search", json!({"query": "the"}), "nothing is found"),
-            ("read", json!({"name": "../../etc/passwd"}), "no file `../../etc/passwd`; there are: spec.md, src/dates.py"),
-            ("read", json!({"name": "/etc/passwd"}), "no file `/etc/passwd`"),
-            ("read", json!({"name": "spec.md", "from": 61}), "has 60 lines"),
+            (
+                "read",
+                json!({"name": "../../etc/passwd"}),
+                "no file `../../etc/passwd`; there are: spec.md, src/dates.py",
+            ),
+            (
+                "read",
+                json!({"name": "/etc/passwd"}),
+                "no file `/etc/passwd`",
+            ),
+            (
+                "read",
+                json!({"name": "spec.md", "from": 61}),
+                "has 60 lines",
+            ),
         ];
         for (tool, arguments, expected) in refused {
             let why = plan(tool, arguments.clone()).expect_err(expected);
-            assert!(why.contains(expected) && !why.contains('\u{1b}'), "{tool} {arguments}: {why}");
+            assert!(
+                why.contains(expected) && !why.contains('\u{1b}'),
+                "{tool} {arguments}: {why}"
+            );
         }
         let said = |tool: &str, arguments: Value| match plan(tool, arguments) {
             Ok(Plan::Say(said)) => said,
             other => panic!("{tool}: {other:?}"),
         };
-        assert!(said("search", json!({"query": "parse a date"})).starts_with("src/dates.py, from line 1:\ndef parse_date(text):\n"));
-        assert_eq!(said("read", json!({"name": "spec.md", "from": 60})), "spec.md, from line 60 of 60:\nline 60 of the spec\n");
+        assert!(
+            said("search", json!({"query": "parse a date"}))
+                .starts_with("src/dates.py, from line 1:\ndef parse_date(text):\n")
+        );
+        assert_eq!(
+            said("read", json!({"name": "spec.md", "from": 60})),
+            "spec.md, from line 60 of 60:\nline 60 of the spec\n"
+        );
     }
 
     #[test]
     fn what_a_tool_says_is_bounded_at_whole_characters() {
         for text in ["x".repeat(9_000), "é".repeat(5_000), "🦀".repeat(3_000)] {
             let short = bounded(&text);
-            assert!(short.len() <= MOST_SAID && short.contains("bytes are left out"), "{}", short.len());
+            assert!(
+                short.len() <= MOST_SAID && short.contains("bytes are left out"),
+                "{}",
+                short.len()
+            );
         }
         assert_eq!(bounded(&"x".repeat(MOST_SAID)), "x".repeat(MOST_SAID));
     }

@@ -1,7 +1,9 @@
-//! Chain: each hears only the one before it. The chain is closed to a ring: the first hears the last.
+//! Chain: each hears only the one before it. The chain is closed to a ring: the first hears the
+//! last.
 //!
-//! Closed, because in an open chain the first would be asked again and again without ever hearing anybody, and nothing the
-//! others say could reach it. In the ring every word can travel to everybody, one member a round.
+//! Closed, because in an open chain the first would be asked again and again without ever hearing
+//! anybody, and nothing the others say could reach it. In the ring every word can travel to
+//! everybody, one member a round.
 
 use super::{Member, Rules, Shape, best_for, ranked, roles, shape::Heard};
 
@@ -21,8 +23,13 @@ pub(super) const RULES: Rules = Rules {
 
 /// By role, then by score.
 fn seat(members: &[Member]) -> Shape {
-    let mut shape = Shape { order: ranked(members), ..Shape::unsettled(members.len()) };
-    shape.order.sort_by_cached_key(|number| roles::index(roles::CHAIN, &members[*number].role).unwrap_or(roles::CHAIN.len()));
+    let mut shape = Shape {
+        order: ranked(members),
+        ..Shape::unsettled(members.len())
+    };
+    shape.order.sort_by_cached_key(|number| {
+        roles::index(roles::CHAIN, &members[*number].role).unwrap_or(roles::CHAIN.len())
+    });
     shape
 }
 
@@ -36,7 +43,16 @@ fn hears(shape: &Shape) -> Heard {
             runs[*number] = place..place + 1;
         }
     }
-    (shape.order.last().into_iter().chain(&shape.order).copied().collect(), runs)
+    (
+        shape
+            .order
+            .last()
+            .into_iter()
+            .chain(&shape.order)
+            .copied()
+            .collect(),
+        runs,
+    )
 }
 
 /// The first whose role suits the phase, else the first of all.
@@ -47,7 +63,10 @@ fn leader(members: &[Member], shape: &Shape, phase: &str) -> Option<usize> {
 /// Forward from link to link, around the ring if need be.
 fn route(shape: &Shape, from: usize, to: usize) -> Vec<usize> {
     let ring = shape.order.iter().chain(&shape.order).copied();
-    let mut route: Vec<usize> = ring.skip_while(|number| *number != from).take_while(|number| *number != to).collect();
+    let mut route: Vec<usize> = ring
+        .skip_while(|number| *number != from)
+        .take_while(|number| *number != to)
+        .collect();
     route.push(to);
     route
 }

@@ -9,7 +9,8 @@ use std::{borrow::Cow, fmt};
 #[derive(Clone, Copy)]
 pub struct Kind(pub(super) &'static Rules);
 
-/// What makes a kind: words for people, and pure functions over members and places. Members are meant by their number.
+/// What makes a kind: words for people, and pure functions over members and places. Members are
+/// meant by their number.
 pub struct Rules {
     /// What users type.
     pub name: &'static str,
@@ -21,7 +22,8 @@ pub struct Rules {
     pub places: &'static [&'static str],
     /// Gives everybody a place.
     pub(super) seat: fn(&[Member]) -> Shape,
-    /// Gives a place to whoever has none, after somebody left or came, and leaves the others where they are.
+    /// Gives a place to whoever has none, after somebody left or came, and leaves the others where
+    /// they are.
     pub(super) mend: fn(&[Member], Shape) -> Shape,
     /// Members laid out in a row, and for each member the run of those it hears.
     pub(super) hears: fn(&Shape) -> Heard,
@@ -39,10 +41,21 @@ impl Kind {
 
     /// The kind of that name.
     pub fn named(name: &str) -> Result<Self, String> {
-        TOPOLOGIES.iter().find(|kind| kind.name() == name).copied().ok_or_else(|| {
-            let known = TOPOLOGIES.iter().map(|kind| kind.name()).collect::<Vec<_>>().join(", ");
-            format!("there is no topology `{}`; take one of {known}", crate::clean::on_one_line(name))
-        })
+        TOPOLOGIES
+            .iter()
+            .find(|kind| kind.name() == name)
+            .copied()
+            .ok_or_else(|| {
+                let known = TOPOLOGIES
+                    .iter()
+                    .map(|kind| kind.name())
+                    .collect::<Vec<_>>()
+                    .join(", ");
+                format!(
+                    "there is no topology `{}`; take one of {known}",
+                    crate::clean::on_one_line(name)
+                )
+            })
     }
 
     /// What users type.

@@ -10,13 +10,27 @@ pub(super) const RULES: Rules = Rules {
     seat: |members| Shape::unsettled(members.len()),
     mend: |_, shape| shape,
     hears,
-    leader: |members: &[Member], _, phase| best_for(roles::leading(phase), members, ranked(members).into_iter()),
-    groups: |shape, _| if shape.order.is_empty() { Vec::new() } else { vec![shape.order.clone()] },
+    leader: |members: &[Member], _, phase| {
+        best_for(roles::leading(phase), members, ranked(members).into_iter())
+    },
+    groups: |shape, _| {
+        if shape.order.is_empty() {
+            Vec::new()
+        } else {
+            vec![shape.order.clone()]
+        }
+    },
     route: |_, from, to| vec![from, to],
 };
 
-/// All members twice in a row: whoever stands behind a member, up to its second place, is everybody else.
+/// All members twice in a row: whoever stands behind a member, up to its second place, is everybody
+/// else.
 fn hears(shape: &Shape) -> Heard {
     let count = shape.order.len();
-    (shape.order.iter().chain(&shape.order).copied().collect(), (0..count).map(|number| number + 1..number + count).collect())
+    (
+        shape.order.iter().chain(&shape.order).copied().collect(),
+        (0..count)
+            .map(|number| number + 1..number + count)
+            .collect(),
+    )
 }

@@ -1,4 +1,5 @@
-//! Who hears whom: a topology gives every member a place, and with it whom it hears, who leads, and how words travel. Pure.
+//! Who hears whom: a topology gives every member a place, and with it whom it hears, who leads, and
+//! how words travel. Pure.
 
 mod chain;
 mod draw;
@@ -17,18 +18,25 @@ pub use shape::Shape;
 use std::{collections::HashMap, ops::Range, sync::Arc};
 
 /// Every kind there is. A kind is one file beside this one, and one row here.
-pub const TOPOLOGIES: &[Kind] = &[Kind(&mesh::RULES), Kind(&star::RULES), Kind(&chain::RULES), Kind(&tree::RULES)];
+pub const TOPOLOGIES: &[Kind] = &[
+    Kind(&mesh::RULES),
+    Kind(&star::RULES),
+    Kind(&chain::RULES),
+    Kind(&tree::RULES),
+];
 
 /// Somebody who is given a place.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Member {
     /// Its name, unique.
     pub name: Arc<str>,
-    /// What it does; some roles have a place of their own, such as a moderator in the middle of a star.
+    /// What it does; some roles have a place of their own, such as a moderator in the middle of a
+    /// star.
     pub role: Arc<str>,
     /// Its attitude, for drawings.
     pub stance: Option<Arc<str>>,
-    /// Where roles do not decide, the higher score gets the higher place, and the earlier member among equals. NaN is the lowest.
+    /// Where roles do not decide, the higher score gets the higher place, and the earlier member
+    /// among equals. NaN is the lowest.
     pub score: f64,
 }
 
@@ -39,7 +47,8 @@ pub struct Topology {
     members: Vec<Member>,
     numbers: HashMap<Arc<str>, usize>,
     shape: Shape,
-    /// Names, laid out so that whoever hears anybody hears one run of them: even a mesh needs no list per member.
+    /// Names, laid out so that whoever hears anybody hears one run of them: even a mesh needs no
+    /// list per member.
     heard: Vec<Arc<str>>,
     runs: Vec<Range<usize>>,
 }
@@ -61,13 +70,33 @@ impl Topology {
                 return Err(TopologyError::SameName(member.name.clone()));
             }
         }
-        Ok(Self::of(kind, members.to_vec(), numbers, (kind.0.seat)(members)))
+        Ok(Self::of(
+            kind,
+            members.to_vec(),
+            numbers,
+            (kind.0.seat)(members),
+        ))
     }
 
-    fn of(kind: Kind, members: Vec<Member>, numbers: HashMap<Arc<str>, usize>, shape: Shape) -> Self {
+    fn of(
+        kind: Kind,
+        members: Vec<Member>,
+        numbers: HashMap<Arc<str>, usize>,
+        shape: Shape,
+    ) -> Self {
         let (heard, runs) = (kind.0.hears)(&shape);
-        let heard = heard.into_iter().map(|number| members[number].name.clone()).collect();
-        Self { kind, members, numbers, shape, heard, runs }
+        let heard = heard
+            .into_iter()
+            .map(|number| members[number].name.clone())
+            .collect();
+        Self {
+            kind,
+            members,
+            numbers,
+            shape,
+            heard,
+            runs,
+        }
     }
 
     /// Its kind.
@@ -82,46 +111,75 @@ impl Topology {
 
     /// Whose words of the round before reach `listener`. Nobody's, if it is no member.
     pub fn hears(&self, listener: &str) -> &[Arc<str>] {
-        self.numbers.get(listener).map_or(&[], |number| &self.heard[self.runs[*number].clone()])
+        self.numbers
+            .get(listener)
+            .map_or(&[], |number| &self.heard[self.runs[*number].clone()])
     }
 
     /// Who leads a phase; `None` only where nobody is.
     pub fn leader(&self, phase: &str) -> Option<&Arc<str>> {
-        (self.kind.0.leader)(&self.members, &self.shape, phase).map(|number| &self.members[number].name)
+        (self.kind.0.leader)(&self.members, &self.shape, phase)
+            .map(|number| &self.members[number].name)
     }
 
-    /// Who speaks together in a phase: groups go one after another, those in a group at the same time.
+    /// Who speaks together in a phase: groups go one after another, those in a group at the same
+    /// time.
     pub fn groups(&self, phase: &str) -> Vec<Vec<Arc<str>>> {
         let groups = (self.kind.0.groups)(&self.shape, phase);
-        groups.into_iter().map(|group| group.into_iter().map(|number| self.name(number)).collect()).collect()
+        groups
+            .into_iter()
+            .map(|group| group.into_iter().map(|number| self.name(number)).collect())
+            .collect()
     }
 
-    /// The way of a message, both ends included: each on it hears the one before. Empty if either end is no member.
+    /// The way of a message, both ends included: each on it hears the one before. Empty if either
+    /// end is no member.
     pub fn route(&self, from: &str, to: &str) -> Vec<Arc<str>> {
-        let (Some(from), Some(to)) = (self.numbers.get(from), self.numbers.get(to)) else { return Vec::new() };
-        let route = if from == to { vec![*from] } else { (self.kind.0.route)(&self.shape, *from, *to) };
+        let (Some(from), Some(to)) = (self.numbers.get(from), self.numbers.get(to)) else {
+            return Vec::new();
+        };
+        let route = if from == to {
+            vec![*from]
+        } else {
+            (self.kind.0.route)(&self.shape, *from, *to)
+        };
         route.into_iter().map(|number| self.name(number)).collect()
     }
 
-    /// How far below the top somebody sits: 0 is the top, and everybody where nobody is above another.
+    /// How far below the top somebody sits: 0 is the top, and everybody where nobody is above
+    /// another.
     pub fn level(&self, name: &str) -> Option<usize> {
-        self.numbers.get(name).map(|number| self.shape.line_up(*number).len() - 1)
+        self.numbers
+            .get(name)
+            .map(|number| self.shape.line_up(*number).len() - 1)
     }
 
     /// The word for somebody's place, such as `hub` or `leaf`; empty if it is no member.
     pub fn place(&self, name: &str) -> &'static str {
         let places = self.kind.0.places;
-        self.level(name).and_then(|level| places.get(level).or(places.last())).copied().unwrap_or_default()
+        self.level(name)
+            .and_then(|level| places.get(level).or(places.last()))
+            .copied()
+            .unwrap_or_default()
     }
 
-    /// The same without somebody. The others keep their places, but for those that lose the one above them.
+    /// The same without somebody. The others keep their places, but for those that lose the one
+    /// above them.
     pub fn without(&self, name: &str) -> Self {
-        let Some(gone) = self.numbers.get(name).copied() else { return self.clone() };
-        let members = self.members.iter().enumerate().filter(|(number, _)| *number != gone).map(|(_, member)| member.clone());
+        let Some(gone) = self.numbers.get(name).copied() else {
+            return self.clone();
+        };
+        let members = self
+            .members
+            .iter()
+            .enumerate()
+            .filter(|(number, _)| *number != gone)
+            .map(|(_, member)| member.clone());
         self.mended(members.collect(), self.shape.without(gone))
     }
 
-    /// The same with one more, at the lowest place there is. Somebody who is there already stays where it is.
+    /// The same with one more, at the lowest place there is. Somebody who is there already stays
+    /// where it is.
     pub fn with(&self, member: Member) -> Self {
         if self.numbers.contains_key(&member.name) {
             return self.clone();
@@ -131,7 +189,11 @@ impl Topology {
     }
 
     fn mended(&self, members: Vec<Member>, shape: Shape) -> Self {
-        let numbers = members.iter().enumerate().map(|(number, member)| (member.name.clone(), number)).collect();
+        let numbers = members
+            .iter()
+            .enumerate()
+            .map(|(number, member)| (member.name.clone(), number))
+            .collect();
         let shape = (self.kind.0.mend)(&members, shape);
         Self::of(self.kind, members, numbers, shape)
     }
@@ -156,15 +218,26 @@ fn ranked(members: &[Member]) -> Vec<usize> {
 }
 
 /// Who of `candidates` (the best first) plays the earliest of `roles`; else the first of them.
-fn best_for(roles: &[&str], members: &[Member], candidates: impl Iterator<Item = usize> + Clone) -> Option<usize> {
+fn best_for(
+    roles: &[&str],
+    members: &[Member],
+    candidates: impl Iterator<Item = usize> + Clone,
+) -> Option<usize> {
     let first = candidates.clone().next();
-    let fitting = candidates.filter_map(|number| Some((roles::index(roles, &members[number].role)?, number)));
+    let fitting =
+        candidates.filter_map(|number| Some((roles::index(roles, &members[number].role)?, number)));
     // Of equals, `min_by_key` takes the first, which is the better one.
-    let fitting = fitting.min_by_key(|(place, _)| *place).map(|(_, number)| number);
+    let fitting = fitting
+        .min_by_key(|(place, _)| *place)
+        .map(|(_, number)| number);
     fitting.or(first)
 }
 
 fn score_of(member: &Member) -> f64 {
     // Adding zero makes one of the two zeros, which would be told apart otherwise.
-    if member.score.is_nan() { f64::NEG_INFINITY } else { member.score + 0.0 }
+    if member.score.is_nan() {
+        f64::NEG_INFINITY
+    } else {
+        member.score + 0.0
+    }
 }

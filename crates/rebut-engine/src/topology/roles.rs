@@ -1,4 +1,5 @@
-//! Which roles have a place of their own, and which suit a phase. Tables; roles that are in none are placed by score and panel order.
+//! Which roles have a place of their own, and which suit a phase. Tables; roles that are in none
+//! are placed by score and panel order.
 
 /// What happens in a phase.
 pub(super) struct Phase {
@@ -33,26 +34,75 @@ pub(super) const CHAIN: &[&str] = &[
 
 /// The concerns of a tree's leads.
 pub(super) const CONCERNS: &[Concern] = &[
-    Concern { roles: &["security", "redteam", "blueteam"], phases: &["critique", "challenge", "adversarial"] },
-    Concern { roles: &["performanceanalyzer", "optimizer", "refactorer"], phases: &["optimization"] },
-    Concern { roles: &["moderator", "teacher", "proposer"], phases: &["convergence"] },
-    Concern { roles: &["testagent", "tester", "validator", "compiler", "executor"], phases: &["dehallucination", "selfevolvement"] },
-    Concern { roles: &["reviewer", "critic", "judge"], phases: &["review"] },
+    Concern {
+        roles: &["security", "redteam", "blueteam"],
+        phases: &["critique", "challenge", "adversarial"],
+    },
+    Concern {
+        roles: &["performanceanalyzer", "optimizer", "refactorer"],
+        phases: &["optimization"],
+    },
+    Concern {
+        roles: &["moderator", "teacher", "proposer"],
+        phases: &["convergence"],
+    },
+    Concern {
+        roles: &["testagent", "tester", "validator", "compiler", "executor"],
+        phases: &["dehallucination", "selfevolvement"],
+    },
+    Concern {
+        roles: &["reviewer", "critic", "judge"],
+        phases: &["review"],
+    },
 ];
 
 const PHASES: &[Phase] = &[
     Phase {
         names: &["proposal", "recommend", "draft"],
-        roles: &["proposer", "generator", "implementer", "architect", "designer"],
+        roles: &[
+            "proposer",
+            "generator",
+            "implementer",
+            "architect",
+            "designer",
+        ],
         down: true,
     },
-    Phase { names: &["critique", "challenge"], roles: &["critic", "redteam", "security"], down: false },
-    Phase { names: &["review"], roles: &["reviewer", "judge", "validator"], down: false },
-    Phase { names: &["optimization"], roles: &["optimizer", "performanceanalyzer", "refactorer"], down: false },
-    Phase { names: &["adversarial"], roles: &["redteam", "security", "blueteam"], down: false },
-    Phase { names: &["dehallucination"], roles: &["validator", "critic", "reviewer"], down: false },
-    Phase { names: &["selfevolvement"], roles: &["testagent", "tester", "executor", "implementer"], down: true },
-    Phase { names: &["convergence"], roles: &["moderator", "judge", "validator"], down: false },
+    Phase {
+        names: &["critique", "challenge"],
+        roles: &["critic", "redteam", "security"],
+        down: false,
+    },
+    Phase {
+        names: &["review"],
+        roles: &["reviewer", "judge", "validator"],
+        down: false,
+    },
+    Phase {
+        names: &["optimization"],
+        roles: &["optimizer", "performanceanalyzer", "refactorer"],
+        down: false,
+    },
+    Phase {
+        names: &["adversarial"],
+        roles: &["redteam", "security", "blueteam"],
+        down: false,
+    },
+    Phase {
+        names: &["dehallucination"],
+        roles: &["validator", "critic", "reviewer"],
+        down: false,
+    },
+    Phase {
+        names: &["selfevolvement"],
+        roles: &["testagent", "tester", "executor", "implementer"],
+        down: true,
+    },
+    Phase {
+        names: &["convergence"],
+        roles: &["moderator", "judge", "validator"],
+        down: false,
+    },
 ];
 
 /// Where a role stands in a list. Case, blanks and dashes do not matter: `Red Team` is `redteam`.
@@ -74,16 +124,23 @@ pub(super) fn goes_down(phase: &str) -> bool {
 /// The concern that a phase is about.
 pub(super) fn concern_of(phase: &str) -> Option<&'static Concern> {
     let phase = plain(phase);
-    CONCERNS.iter().find(|concern| concern.phases.contains(&phase.as_str()))
+    CONCERNS
+        .iter()
+        .find(|concern| concern.phases.contains(&phase.as_str()))
 }
 
 fn known(phase: &str) -> Option<&'static Phase> {
     let phase = plain(phase);
-    PHASES.iter().find(|known| known.names.contains(&phase.as_str()))
+    PHASES
+        .iter()
+        .find(|known| known.names.contains(&phase.as_str()))
 }
 
 fn plain(word: &str) -> String {
-    word.chars().filter(|c| c.is_alphanumeric()).flat_map(char::to_lowercase).collect()
+    word.chars()
+        .filter(|c| c.is_alphanumeric())
+        .flat_map(char::to_lowercase)
+        .collect()
 }
 
 #[cfg(test)]
@@ -92,14 +149,23 @@ mod tests {
 
     #[test]
     fn every_word_of_the_tables_can_be_met() {
-        let roles = [HUBS, ROOTS, CHAIN].into_iter().chain(CONCERNS.iter().map(|concern| concern.roles));
-        let words = roles.chain(PHASES.iter().flat_map(|phase| [phase.names, phase.roles])).chain(CONCERNS.iter().map(|c| c.phases));
+        let roles = [HUBS, ROOTS, CHAIN]
+            .into_iter()
+            .chain(CONCERNS.iter().map(|concern| concern.roles));
+        let words = roles
+            .chain(PHASES.iter().flat_map(|phase| [phase.names, phase.roles]))
+            .chain(CONCERNS.iter().map(|c| c.phases));
         for word in words.flatten() {
             assert_eq!(*word, plain(word), "a word that is never met");
         }
         assert_eq!(index(CHAIN, "Red-Team"), index(CHAIN, "redteam"));
         assert_eq!(
-            (goes_down("Proposal"), goes_down("self_evolvement"), goes_down("critique"), goes_down("?")),
+            (
+                goes_down("Proposal"),
+                goes_down("self_evolvement"),
+                goes_down("critique"),
+                goes_down("?")
+            ),
             (true, true, false, false)
         );
     }

@@ -1,4 +1,5 @@
-//! Where everybody sits: an order, and who is right above whom. What star and tree have in common is here.
+//! Where everybody sits: an order, and who is right above whom. What star and tree have in common
+//! is here.
 
 use super::roles;
 use std::ops::Range;
@@ -20,13 +21,23 @@ pub(super) type Heard = (Vec<usize>, Vec<Range<usize>>);
 impl Shape {
     /// So many members without a place.
     pub(super) fn unsettled(members: usize) -> Self {
-        Self { top: None, above: vec![None; members], order: (0..members).collect() }
+        Self {
+            top: None,
+            above: vec![None; members],
+            order: (0..members).collect(),
+        }
     }
 
-    /// The same without one; whoever sat below it has nobody above, and later members move up by one number.
+    /// The same without one; whoever sat below it has nobody above, and later members move up by
+    /// one number.
     pub(super) fn without(&self, gone: usize) -> Self {
-        let renumbered = |number: usize| (number != gone).then(|| number - usize::from(number > gone));
-        let left = self.above.iter().enumerate().filter(|(number, _)| *number != gone);
+        let renumbered =
+            |number: usize| (number != gone).then(|| number - usize::from(number > gone));
+        let left = self
+            .above
+            .iter()
+            .enumerate()
+            .filter(|(number, _)| *number != gone);
         Self {
             top: self.top.and_then(renumbered),
             above: left.map(|(_, above)| above.and_then(renumbered)).collect(),
@@ -47,7 +58,8 @@ impl Shape {
         std::iter::successors(Some(member), |number| self.above[*number]).collect()
     }
 
-    /// Puts everybody in order, level by level, each next to those with the same one above; `first` says who comes first among these.
+    /// Puts everybody in order, level by level, each next to those with the same one above; `first`
+    /// says who comes first among these.
     pub(super) fn order_by_level(&mut self, first: &[usize]) {
         let below = self.below(first);
         let mut order: Vec<usize> = self.top.into_iter().collect();
@@ -73,7 +85,10 @@ impl Shape {
     /// Each hears the one above it and those right below.
     pub(super) fn hears_up_and_down(&self) -> Heard {
         let below = self.below(&self.order);
-        let (mut heard, mut runs) = (Vec::with_capacity(2 * self.above.len()), Vec::with_capacity(self.above.len()));
+        let (mut heard, mut runs) = (
+            Vec::with_capacity(2 * self.above.len()),
+            Vec::with_capacity(self.above.len()),
+        );
         for (number, below) in below.iter().enumerate() {
             let start = heard.len();
             heard.extend(self.above[number].iter().chain(below));

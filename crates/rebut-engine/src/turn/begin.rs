@@ -1,4 +1,5 @@
-//! The beginning of a call: room in the budget, leave of the provider's lane, and the intent on record before anything is sent.
+//! The beginning of a call: room in the budget, leave of the provider's lane, and the intent on
+//! record before anything is sent.
 
 use super::{Attempt, Exchange};
 use crate::{
@@ -30,15 +31,23 @@ impl Begun<'_> {
 }
 
 impl<'a> Exchange<'a> {
-    /// Begins the first call if nothing stands in its way, so that a round's intents are one append. Whoever has to wait, or
-    /// will not be asked at all, does so in its own turn.
+    /// Begins the first call if nothing stands in its way, so that a round's intents are one
+    /// append. Whoever has to wait, or will not be asked at all, does so in its own turn.
     pub fn begin_at_once(&mut self) -> Option<Entry> {
         if self.is_over() || self.unsent(&self.first_attempt()).is_some() {
             return None;
         }
         let attempt = self.first_attempt();
-        let hold = self.most(&attempt).map(|most| self.debate.budget.hold(most, self.step.is_closing)).transpose();
-        let Some(begun) = hold.ok().and_then(|hold| Some(Begun { leave: self.leave(&attempt, None).ok()?, hold })) else {
+        let hold = self
+            .most(&attempt)
+            .map(|most| self.debate.budget.hold(most, self.step.is_closing))
+            .transpose();
+        let Some(begun) = hold.ok().and_then(|hold| {
+            Some(Begun {
+                leave: self.leave(&attempt, None).ok()?,
+                hold,
+            })
+        }) else {
             self.told.put_away();
             return None;
         };
@@ -47,9 +56,13 @@ impl<'a> Exchange<'a> {
         Some(intent)
     }
 
-    /// Waits until the call may leave, and records that it does. A fault says why it cannot in the time there is: then nothing
-    /// was sent.
-    pub(super) async fn begin(&mut self, attempt: &Attempt, time: &mut TurnTime) -> Result<Result<(), Fault>, Halt> {
+    /// Waits until the call may leave, and records that it does. A fault says why it cannot in the
+    /// time there is: then nothing was sent.
+    pub(super) async fn begin(
+        &mut self,
+        attempt: &Attempt,
+        time: &mut TurnTime,
+    ) -> Result<Result<(), Fault>, Halt> {
         let mut seat = None;
         loop {
             // Again after every wait: what hinders a call may have come meanwhile.
@@ -62,7 +75,10 @@ impl<'a> Exchange<'a> {
                 Ok(leave) => {
                     let begun = Begun { leave, hold };
                     let intent = self.intent(attempt, &begun);
-                    self.debate.journal.append(vec![intent], Commit::default()).await?;
+                    self.debate
+                        .journal
+                        .append(vec![intent], Commit::default())
+                        .await?;
                     self.begun = Some(begun.sent());
                     return Ok(Ok(()));
                 }
@@ -75,7 +91,9 @@ impl<'a> Exchange<'a> {
                 Hindrance::Full => seat = Some(self.seat(attempt, time).await?),
                 Hindrance::TooSoon(wait) if wait < time.left() => self.wait(wait).await?,
                 Hindrance::TooSoon(wait) => return Ok(Err(too_soon(attempt, wait, time.left()))),
-                Hindrance::Spared(wait, _) if wait < time.left() && self.others_after(&attempt.model).next().is_none() => {
+                Hindrance::Spared(wait, _)
+                    if wait < time.left() && self.others_after(&attempt.model).next().is_none() =>
+                {
                     self.wait(wait).await?;
                 }
                 Hindrance::Spared(_, last) => return Ok(Err(spared(attempt, &last))),
@@ -85,11 +103,17 @@ impl<'a> Exchange<'a> {
 
     /// Why nothing can be sent to that model at all.
     fn unsent(&self, attempt: &Attempt) -> Option<Fault> {
-        let in_replay = self.debate.recording.as_ref().and_then(|recording| recording.unsent(&self.turn, attempt.number).cloned());
-        in_replay.or_else(|| self.debate.barred.why(&attempt.model)).or_else(|| match self.debate.model(&attempt.model) {
-            Ok(model) => model.hindrance(&self.turn, self.agent),
-            Err(fault) => Some(fault),
-        })
+        let in_replay = self
+            .debate
+            .recording
+            .as_ref()
+            .and_then(|recording| recording.unsent(&self.turn, attempt.number).cloned());
+        in_replay
+            .or_else(|| self.debate.barred.why(&attempt.model))
+            .or_else(|| match self.debate.model(&attempt.model) {
+                Ok(model) => model.hindrance(&self.turn, self.agent),
+                Err(fault) => Some(fault),
+            })
     }
 
     /// The most a call may use; `None` where nothing is capped.
@@ -97,13 +121,28 @@ impl<'a> Exchange<'a> {
         if !self.debate.budget.is_capped() {
             return None;
         }
-        let price = self.debate.model(&attempt.model).ok().and_then(|model| model.price());
-        Some(Amount::at_most(self.told.prompt(self.agent), self.schema, self.agent, price))
+        let price = self
+            .debate
+            .model(&attempt.model)
+            .ok()
+            .and_then(|model| model.price());
+        Some(Amount::at_most(
+            self.told.prompt(self.agent),
+            self.schema,
+            self.agent,
+            price,
+        ))
     }
 
     /// Holds what the call may use. Waiting for others to be settled is no time of the model's.
-    async fn hold(&mut self, attempt: &Attempt, time: &mut TurnTime) -> Result<Option<Hold<'a>>, Halt> {
-        let Some(most) = self.most(attempt) else { return Ok(None) };
+    async fn hold(
+        &mut self,
+        attempt: &Attempt,
+        time: &mut TurnTime,
+    ) -> Result<Option<Hold<'a>>, Halt> {
+        let Some(most) = self.most(attempt) else {
+            return Ok(None);
+        };
         let (debate, since) = (self.debate, Instant::now());
         let hold = tokio::select! {
             biased;
@@ -114,8 +153,13 @@ impl<'a> Exchange<'a> {
         Ok(Some(hold))
     }
 
-    /// The provider's leave. A replay needs none; nor do people, who do not share a connection and are not broken when they are away.
-    fn leave(&mut self, attempt: &Attempt, seat: Option<Seat>) -> Result<Option<Leave<'a>>, Hindrance> {
+    /// The provider's leave. A replay needs none; nor do people, who do not share a connection and
+    /// are not broken when they are away.
+    fn leave(
+        &mut self,
+        attempt: &Attempt,
+        seat: Option<Seat>,
+    ) -> Result<Option<Leave<'a>>, Hindrance> {
         if self.debate.recording.is_some() || is_person(&attempt.model) {
             return Ok(None);
         }
@@ -135,12 +179,22 @@ impl<'a> Exchange<'a> {
     }
 
     fn call<'b>(&mut self, attempt: &'b Attempt) -> Call<'b> {
-        let allowance = self.debate.model(&attempt.model).map(|model| model.allowance()).unwrap_or_default();
+        let allowance = self
+            .debate
+            .model(&attempt.model)
+            .map(|model| model.allowance())
+            .unwrap_or_default();
         let tokens = match allowance.tokens_per_minute {
-            Some(_) => Amount::at_most(self.told.prompt(self.agent), self.schema, self.agent, None).tokens,
+            Some(_) => {
+                Amount::at_most(self.told.prompt(self.agent), self.schema, self.agent, None).tokens
+            }
             None => 0,
         };
-        Call { model: &attempt.model, allowance, tokens }
+        Call {
+            model: &attempt.model,
+            allowance,
+            tokens,
+        }
     }
 
     /// The intent to call, as it is recorded.
@@ -154,20 +208,40 @@ impl<'a> Exchange<'a> {
             attempt: attempt.number,
             model: attempt.model.clone(),
             prompt,
-            possibly_paid_twice: in_flight && attempt.number == self.recorded.failed + 1 && !is_unpaid,
+            possibly_paid_twice: in_flight
+                && attempt.number == self.recorded.failed + 1
+                && !is_unpaid,
             held: begun.hold.as_ref().map(Hold::amount),
         };
-        Entry::new(self.step.place(Some(&self.agent.name)), Event::TurnStarted(started))
+        Entry::new(
+            self.step.place(Some(&self.agent.name)),
+            Event::TurnStarted(started),
+        )
     }
 }
 
 fn too_soon(attempt: &Attempt, wait: Duration, left: Duration) -> Fault {
-    let (provider, wait, left) = (provider_of(&attempt.model), wait.as_secs_f64().ceil(), left.as_secs_f64().ceil());
-    Fault::new(FaultKind::RateLimited, format!("not sent: {provider} may be asked again in {wait} s, and {left} s are left for it"))
+    let (provider, wait, left) = (
+        provider_of(&attempt.model),
+        wait.as_secs_f64().ceil(),
+        left.as_secs_f64().ceil(),
+    );
+    Fault::new(
+        FaultKind::RateLimited,
+        format!(
+            "not sent: {provider} may be asked again in {wait} s, and {left} s are left for it"
+        ),
+    )
 }
 
 fn spared(attempt: &Attempt, last: &str) -> Fault {
-    Fault::new(FaultKind::Spared, format!("{} failed too often just now, the last time so: {last}", attempt.model))
+    Fault::new(
+        FaultKind::Spared,
+        format!(
+            "{} failed too often just now, the last time so: {last}",
+            attempt.model
+        ),
+    )
 }
 
 /// The time of a turn: all of it, and the share of the model that is asked now.
@@ -180,12 +254,17 @@ pub(super) struct TurnTime {
 impl TurnTime {
     /// From now on, with so many others to ask after the first.
     pub fn new(all: Duration, others: usize) -> Self {
-        let mut time = Self { began: Instant::now(), all, share: all };
+        let mut time = Self {
+            began: Instant::now(),
+            all,
+            share: all,
+        };
         time.share(others);
         time
     }
 
-    /// Gives the next model an equal part of what is left: one that hangs must not use up the time of those behind it.
+    /// Gives the next model an equal part of what is left: one that hangs must not use up the time
+    /// of those behind it.
     pub fn share(&mut self, others: usize) {
         let models = u32::try_from(others).unwrap_or(u32::MAX).saturating_add(1);
         self.share = self.began.elapsed() + self.left_for_all() / models;

@@ -27,10 +27,12 @@ pub struct Spent {
     pub cost_usd: Option<f64>,
     /// US dollars as far as they are known: the same, or the least that it cost.
     pub known_cost_usd: f64,
-    /// What its caps count: what is known, and what was held for calls of unknown use. Left out where neither money nor tokens are capped.
+    /// What its caps count: what is known, and what was held for calls of unknown use. Left out
+    /// where neither money nor tokens are capped.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub charged: Option<Amount>,
-    /// Calls whose use is unknown: those without a word of it, those that failed and may have been billed, those under way or lost.
+    /// Calls whose use is unknown: those without a word of it, those that failed and may have been
+    /// billed, those under way or lost.
     pub unknown_calls: u32,
     /// Turns that may have been paid twice because a crash hit them in flight.
     pub possibly_paid_twice: Vec<String>,
@@ -40,7 +42,8 @@ pub struct Spent {
 #[derive(Clone, Debug, Default)]
 pub(super) struct Untold {
     calls: u32,
-    /// Whether any of them may have cost something: a script, the rehearsal and a person never do, however they end.
+    /// Whether any of them may have cost something: a script, the rehearsal and a person never do,
+    /// however they end.
     may_cost: bool,
     /// What was held for them.
     held: Amount,
@@ -57,7 +60,10 @@ impl Untold {
     /// A call leaves. One that was under way before is lost.
     pub fn begin(&mut self, model: &str, held: Option<Amount>) {
         self.end(false);
-        self.under_way = Some(UnderWay { held: held.unwrap_or_default(), may_cost: is_model(model) });
+        self.under_way = Some(UnderWay {
+            held: held.unwrap_or_default(),
+            may_cost: is_model(model),
+        });
     }
 
     /// The call under way ended. Whether it is known what it used.
@@ -84,10 +90,15 @@ impl View {
     /// What it cost so far.
     pub fn spent(&self) -> Spent {
         let (mut spent, held) = spent(self.turns.iter());
-        let capped = self.limits().is_some_and(|limits| limits.caps.cost_usd.is_some() || limits.caps.tokens.is_some());
+        let capped = self
+            .limits()
+            .is_some_and(|limits| limits.caps.cost_usd.is_some() || limits.caps.tokens.is_some());
         spent.charged = capped.then(|| {
             let tokens = spent.input_tokens + spent.cached_tokens + spent.output_tokens;
-            let mut charged = Amount { tokens, cost_usd: spent.known_cost_usd };
+            let mut charged = Amount {
+                tokens,
+                cost_usd: spent.known_cost_usd,
+            };
             charged.add(held);
             charged
         });
@@ -96,8 +107,14 @@ impl View {
 
     /// What one agent cost so far.
     pub fn spent_by(&self, agent: &str) -> Spent {
-        let lost = self.lost_replies.iter().filter(|(_, by)| **by == *agent).count();
-        spent(self.turns.iter().filter(|turn| &*turn.agent == agent)).0.without(lost)
+        let lost = self
+            .lost_replies
+            .iter()
+            .filter(|(_, by)| **by == *agent)
+            .count();
+        spent(self.turns.iter().filter(|turn| &*turn.agent == agent))
+            .0
+            .without(lost)
     }
 }
 
@@ -117,19 +134,31 @@ impl Spent {
         self.output_tokens += usage.output;
         self.reasoning_tokens += usage.reasoning;
         self.known_cost_usd += usage.cost_usd.unwrap_or_default();
-        self.cost_usd = self.cost_usd.zip(usage.cost_usd).map(|(sum, cost)| sum + cost);
+        self.cost_usd = self
+            .cost_usd
+            .zip(usage.cost_usd)
+            .map(|(sum, cost)| sum + cost);
     }
 }
 
 /// What turns took, and what was held for those calls of which nobody told it.
 fn spent<'a>(turns: impl Iterator<Item = &'a TurnView>) -> (Spent, Amount) {
-    let (mut spent, mut all_held) = (Spent { cost_usd: Some(0.0), ..Spent::default() }, Amount::default());
+    let (mut spent, mut all_held) = (
+        Spent {
+            cost_usd: Some(0.0),
+            ..Spent::default()
+        },
+        Amount::default(),
+    );
     for turn in turns {
         spent.calls += turn.calls;
         if turn.possibly_paid_twice {
             spent.possibly_paid_twice.push(turn.turn.clone());
         }
-        turn.faults.iter().filter_map(|fault| fault.usage.as_deref()).for_each(|usage| spent.add(usage));
+        turn.faults
+            .iter()
+            .filter_map(|fault| fault.usage.as_deref())
+            .for_each(|usage| spent.add(usage));
         let mut untold = turn.untold.clone();
         untold.end(false);
         spent.unknown_calls += untold.calls;

@@ -1,9 +1,10 @@
 //! Approval: the candidate that the most ballots approve wins.
 //!
-//! A ballot approves whom it lists in `approves`; one without that list approves the first tier of its ranking, each whole,
-//! undivided. Edge cases: an empty list approves nobody and still counts as a ballot; if nobody is approved at all, nobody wins.
-//! The share is that of all counted ballots; with a threshold, the leader needs it.
-//! Tie-break: none of its own; everybody with the most approvals is a winner.
+//! A ballot approves whom it lists in `approves`; one without that list approves the first tier of
+//! its ranking, each whole, undivided. Edge cases: an empty list approves nobody and still counts
+//! as a ballot; if nobody is approved at all, nobody wins. The share is that of all counted
+//! ballots; with a threshold, the leader needs it. Tie-break: none of its own; everybody with the
+//! most approvals is a winner.
 
 use super::{
     columns::Votes,
@@ -14,22 +15,48 @@ use super::{
 /// Counts approvals.
 pub fn count(counting: &Counting<'_>) -> Found {
     let profile = counting.profile;
-    let stated = profile.voters().iter().filter(|voter| voter.approves.is_some()).count();
-    let (units, total) = if stated == 0 { by_first_tiers(counting) } else { one_by_one(counting) };
-    let scores: Vec<Exact> = units.into_iter().map(|units| counting.exact(units)).collect();
+    let stated = profile
+        .voters()
+        .iter()
+        .filter(|voter| voter.approves.is_some())
+        .count();
+    let (units, total) = if stated == 0 {
+        by_first_tiers(counting)
+    } else {
+        one_by_one(counting)
+    };
+    let scores: Vec<Exact> = units
+        .into_iter()
+        .map(|units| counting.exact(units))
+        .collect();
     let total = counting.exact(total);
     let mut leaders = highest(&scores);
     let mut working = vec![match stated {
         0 => "No ballot says whom it approves, so each approves its first tier.".to_owned(),
-        _ if stated < profile.len() => "Ballots that do not say whom they approve approve their first tier.".to_owned(),
+        _ if stated < profile.len() => {
+            "Ballots that do not say whom they approve approve their first tier.".to_owned()
+        }
         _ => "Every ballot says whom it approves.".to_owned(),
     }];
-    working.push(format!("Approvals: {}, of {total}.", counting.listed_all(&scores)));
-    if leaders.first().is_none_or(|&leader| scores[leader].is_zero()) {
+    working.push(format!(
+        "Approvals: {}, of {total}.",
+        counting.listed_all(&scores)
+    ));
+    if leaders
+        .first()
+        .is_none_or(|&leader| scores[leader].is_zero())
+    {
         working.push("Nobody is approved by anybody.".to_owned());
         leaders.clear();
     }
-    Found { leaders, scores, scores_are: "approvals", total: Some(total), working, ..Found::default() }
+    Found {
+        leaders,
+        scores,
+        scores_are: "approvals",
+        total: Some(total),
+        working,
+        ..Found::default()
+    }
 }
 
 /// The quick way when no ballot has a list: members of shared first tiers get the whole vote.
@@ -37,7 +64,10 @@ fn by_first_tiers(counting: &Counting<'_>) -> (Vec<u128>, u128) {
     let firsts = counting.profile.columns.firsts(&counting.votes);
     let mut units = firsts.sole;
     for shared in firsts.shared.values() {
-        units.iter_mut().zip(shared).for_each(|(units, shared)| *units += shared);
+        units
+            .iter_mut()
+            .zip(shared)
+            .for_each(|(units, shared)| *units += shared);
     }
     let total = match &counting.votes {
         Votes::One => counting.profile.ranked() as u128,
@@ -57,7 +87,9 @@ fn one_by_one(counting: &Counting<'_>) -> (Vec<u128>, u128) {
             None => continue,
         };
         total += counting.votes.of(at);
-        approved.into_iter().for_each(|candidate| units[candidate] += counting.votes.of(at));
+        approved
+            .into_iter()
+            .for_each(|candidate| units[candidate] += counting.votes.of(at));
     }
     (units, total)
 }

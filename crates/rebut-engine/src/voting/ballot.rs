@@ -17,7 +17,8 @@ pub struct Ballot {
     /// How sure the voter is, from 0 to 1. Read to a millionth; what differs by less is noise.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub confidence: Option<f64>,
-    /// Best first; a tier is a list of equals. Candidates that are missing are tied last; empty is an abstention.
+    /// Best first; a tier is a list of equals. Candidates that are missing are tied last; empty is
+    /// an abstention.
     #[serde(default)]
     pub ranking: Vec<Vec<String>>,
     /// Whom it approves; without it, the first tier of the ranking.
@@ -31,7 +32,11 @@ pub struct Ballot {
 impl Ballot {
     /// A ballot of weight 1 for one candidate.
     pub fn single(voter: impl Into<String>, choice: impl Into<String>) -> Self {
-        Self { voter: voter.into(), ranking: vec![vec![choice.into()]], ..Self::default() }
+        Self {
+            voter: voter.into(),
+            ranking: vec![vec![choice.into()]],
+            ..Self::default()
+        }
     }
 }
 
@@ -67,7 +72,11 @@ impl FromStr for Weight {
     type Err = String;
 
     fn from_str(text: &str) -> Result<Self, String> {
-        let wrong = |why: &str| format!("`{text}` is not a weight ({why}): write a decimal from 0 to 1000000, such as 0.7");
+        let wrong = |why: &str| {
+            format!(
+                "`{text}` is not a weight ({why}): write a decimal from 0 to 1000000, such as 0.7"
+            )
+        };
         let units = units(text.trim(), Self::DECIMALS, false).map_err(|why| wrong(&why))?;
         match u128::try_from(units) {
             Ok(units) if units <= Self::MOST => Ok(Self(units)),
@@ -140,7 +149,8 @@ impl JsonSchema for Weight {
     fn json_schema(_: &mut SchemaGenerator) -> Schema {
         json_schema!({
             "type": ["string", "number"],
-            "description": "A decimal from 0 to 1000000 with at most 18 decimals, as text so that it stays exact.",
+            "description": "A decimal from 0 to 1000000 with at most 18 decimals, as text so that \
+                it stays exact.",
         })
     }
 }
@@ -151,14 +161,35 @@ mod tests {
 
     #[test]
     fn weights_are_exact_and_bounded() {
-        for (json, expected) in [("\"0.70\"", "0.7"), ("0.7", "0.7"), ("3", "3"), ("0", "0"), ("1e3", "1000"), ("\"1000000\"", "1000000")] {
-            let weight: Weight = serde_json::from_str(json).unwrap_or_else(|error| panic!("{json}: {error}"));
+        for (json, expected) in [
+            ("\"0.70\"", "0.7"),
+            ("0.7", "0.7"),
+            ("3", "3"),
+            ("0", "0"),
+            ("1e3", "1000"),
+            ("\"1000000\"", "1000000"),
+        ] {
+            let weight: Weight =
+                serde_json::from_str(json).unwrap_or_else(|error| panic!("{json}: {error}"));
             assert_eq!(weight.to_string(), expected);
-            assert_eq!(serde_json::to_string(&weight).expect("text"), format!("\"{expected}\""));
+            assert_eq!(
+                serde_json::to_string(&weight).expect("text"),
+                format!("\"{expected}\"")
+            );
         }
-        for bad in
-            ["-1", "\"-0.1\"", "\"NaN\"", "\"\"", "\"1000000.1\"", "1e300", "1e-30", "null", "true", "[]", "\"0.0000000000000000001\""]
-        {
+        for bad in [
+            "-1",
+            "\"-0.1\"",
+            "\"NaN\"",
+            "\"\"",
+            "\"1000000.1\"",
+            "1e300",
+            "1e-30",
+            "null",
+            "true",
+            "[]",
+            "\"0.0000000000000000001\"",
+        ] {
             assert!(serde_json::from_str::<Weight>(bad).is_err(), "{bad}");
         }
     }

@@ -26,14 +26,17 @@ pub struct Count {
     pub total: Option<Figure>,
     /// The leader's share of them, to six decimals.
     pub share: Option<f64>,
-    /// For each candidate, the votes that put it above each other one. Empty where the method does not compare pairs.
+    /// For each candidate, the votes that put it above each other one. Empty where the method does
+    /// not compare pairs.
     pub pairwise: BTreeMap<String, BTreeMap<String, Figure>>,
     /// What the pairwise numbers are, such as "votes by weight".
     #[serde(default)]
     pub pairwise_are: String,
-    /// Whether the method's own rule gave nothing and another one decided: Borda for `condorcet`, ranks for `score`.
+    /// Whether the method's own rule gave nothing and another one decided: Borda for `condorcet`,
+    /// ranks for `score`.
     pub fallback_used: bool,
-    /// Who stands on a majority cycle, the highest there is, by name. Empty without one; a pairwise tie is none.
+    /// Who stands on a majority cycle, the highest there is, by name. Empty without one; a pairwise
+    /// tie is none.
     pub cycle: Vec<String>,
     /// Rounds of elimination, in methods that have them.
     pub rounds: Vec<Elimination>,

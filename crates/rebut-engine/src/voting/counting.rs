@@ -1,4 +1,5 @@
-//! One count under way: who counts how much, the method's own rule, and what is the same for all methods around it.
+//! One count under way: who counts how much, the method's own rule, and what is the same for all
+//! methods around it.
 
 use super::{
     Method, Reads, Weighs,
@@ -53,13 +54,27 @@ impl<'a> Counting<'a> {
             false => weight.units(),
         };
         let (votes, decimals) = if confidence || rules.weigh {
-            let all = profile.voters().iter().map(|voter| units(voter.weight, voter.confidence));
-            (Votes::Units(all.collect()), Weight::DECIMALS + if confidence { CONFIDENCE_DECIMALS } else { 0 })
+            let all = profile
+                .voters()
+                .iter()
+                .map(|voter| units(voter.weight, voter.confidence));
+            (
+                Votes::Units(all.collect()),
+                Weight::DECIMALS + if confidence { CONFIDENCE_DECIMALS } else { 0 },
+            )
         } else {
             (Votes::One, 0)
         };
-        let has_scores = method.reads == Reads::Scores && profile.voters().iter().any(|voter| voter.scores.is_some());
-        Self { profile, rules, votes, method, decimals, has_scores }
+        let has_scores = method.reads == Reads::Scores
+            && profile.voters().iter().any(|voter| voter.scores.is_some());
+        Self {
+            profile,
+            rules,
+            votes,
+            method,
+            decimals,
+            has_scores,
+        }
     }
 
     /// Counts, and tells how.
@@ -69,8 +84,16 @@ impl<'a> Counting<'a> {
         let zeros = vec![Exact::zero(); self.profile.candidates().len()];
         if voters == 0 {
             working.push("No ballot counts: nothing is decided.".to_owned());
-            let found = Found { scores: zeros, scores_are: "votes", ..Found::default() };
-            return Count { abstained, working, ..self.close(found, Ended::NoQuorum, None) };
+            let found = Found {
+                scores: zeros,
+                scores_are: "votes",
+                ..Found::default()
+            };
+            return Count {
+                abstained,
+                working,
+                ..self.close(found, Ended::NoQuorum, None)
+            };
         }
         let mut found = (self.method.rule)(self);
         working.append(&mut found.working);
@@ -82,15 +105,28 @@ impl<'a> Counting<'a> {
             (_, None) => Ended::Tie,
         };
         let count = self.close(found, ended, winner);
-        Count { tie_break, voters, abstained, working, ..count }
+        Count {
+            tie_break,
+            voters,
+            abstained,
+            working,
+            ..count
+        }
     }
 
     /// How many ballots count, and whose do not.
     fn present(&self) -> (usize, Vec<String>) {
         let ranked = self.profile.ranked();
         if let (Reads::Ranking, Votes::One) = (self.method.reads, &self.votes) {
-            // Those who rank come first, and the others are in order: nobody needs to be looked at one by one.
-            return (ranked, self.profile.voters()[ranked..].iter().map(|voter| voter.name.clone()).collect());
+            // Those who rank come first, and the others are in order: nobody needs to be looked at
+            // one by one.
+            return (
+                ranked,
+                self.profile.voters()[ranked..]
+                    .iter()
+                    .map(|voter| voter.name.clone())
+                    .collect(),
+            );
         }
         let mut voters = 0;
         let mut abstained = Vec::new();
@@ -111,7 +147,9 @@ impl<'a> Counting<'a> {
         match self.method.reads {
             Reads::Ranking => ranks,
             Reads::Approvals => ranks || self.profile.voters()[voter].approves.is_some(),
-            Reads::Scores => self.profile.voters()[voter].scores.is_some() || (ranks && !self.has_scores),
+            Reads::Scores => {
+                self.profile.voters()[voter].scores.is_some() || (ranks && !self.has_scores)
+            }
         }
     }
 
@@ -119,7 +157,11 @@ impl<'a> Counting<'a> {
         let mut working = Vec::new();
         if self.profile.len() <= SHOWN_BALLOTS {
             for cast in self.profile.cast() {
-                let weight = if cast.weight == Weight::ONE { String::new() } else { format!(" (weight {})", cast.weight) };
+                let weight = if cast.weight == Weight::ONE {
+                    String::new()
+                } else {
+                    format!(" (weight {})", cast.weight)
+                };
                 working.push(format!("{}: {}{weight}", cast.voter, cast.in_words()));
             }
         }
@@ -129,9 +171,20 @@ impl<'a> Counting<'a> {
             (Weighs::One, false) => "one vote each",
         };
         let nothing = self.profile.len() - voters - abstained.len();
-        let mut line = format!("{voters} of {} ballots count, {weighed}", self.profile.len());
+        let mut line = format!(
+            "{voters} of {} ballots count, {weighed}",
+            self.profile.len()
+        );
         if !abstained.is_empty() {
-            line.push_str(&format!("; {} {}", abstained.len(), if abstained.len() == 1 { "abstains" } else { "abstain" }));
+            line.push_str(&format!(
+                "; {} {}",
+                abstained.len(),
+                if abstained.len() == 1 {
+                    "abstains"
+                } else {
+                    "abstain"
+                }
+            ));
         }
         if nothing > 0 {
             line.push_str(&format!("; {nothing} of weight 0"));
@@ -151,16 +204,26 @@ impl<'a> Counting<'a> {
     }
 
     fn summed(&self, firsts: Firsts) -> Vec<Exact> {
-        // In parts that every tier can be divided into: adding a fraction for each size of tier would be most of the work.
-        let parts = firsts.shared.keys().fold(BigInt::from(1), |parts, &size| common_multiple(parts, size));
-        let mut sums: Vec<BigInt> = firsts.sole.into_iter().map(|units| units * &parts).collect();
+        // In parts that every tier can be divided into: adding a fraction for each size of tier
+        // would be most of the work.
+        let parts = firsts
+            .shared
+            .keys()
+            .fold(BigInt::from(1), |parts, &size| common_multiple(parts, size));
+        let mut sums: Vec<BigInt> = firsts
+            .sole
+            .into_iter()
+            .map(|units| units * &parts)
+            .collect();
         for (size, units) in firsts.shared {
             let share = &parts / size;
             for (sum, units) in sums.iter_mut().zip(units).filter(|(_, units)| *units > 0) {
                 *sum += &share * units;
             }
         }
-        sums.into_iter().map(|units| self.exact(units).split(parts.clone())).collect()
+        sums.into_iter()
+            .map(|units| self.exact(units).split(parts.clone()))
+            .collect()
     }
 
     /// Votes out of their units.
@@ -178,12 +241,17 @@ impl<'a> Counting<'a> {
 
     /// Who beats whom.
     pub(super) fn matrix(&self) -> Matrix {
-        Matrix::new(self.profile.columns.candidates(), self.profile.columns.pairwise(&self.votes), self.decimals)
+        Matrix::new(
+            self.profile.columns.candidates(),
+            self.profile.columns.pairwise(&self.votes),
+            self.decimals,
+        )
     }
 
     /// The same as it stands in a result.
     pub(super) fn pairwise(&self) -> BTreeMap<String, BTreeMap<String, Figure>> {
-        self.matrix().figures(self.profile.candidates(), self.weighed())
+        self.matrix()
+            .figures(self.profile.candidates(), self.weighed())
     }
 
     fn pairwise_are(&self) -> &'static str {
@@ -200,26 +268,49 @@ impl<'a> Counting<'a> {
 
     /// Takes the win away from leaders that lack the share that was asked for.
     fn hold_to_threshold(&self, found: &mut Found, working: &mut Vec<String>) {
-        let Some(threshold) = self.rules.threshold else { return };
+        let Some(threshold) = self.rules.threshold else {
+            return;
+        };
         let (Some(total), Some(&leader)) = (&found.total, found.leaders.first()) else {
             if found.total.is_none() {
-                working.push(format!("{} counts no shares: the threshold is not used.", self.method.name));
+                working.push(format!(
+                    "{} counts no shares: the threshold is not used.",
+                    self.method.name
+                ));
             }
             return;
         };
         let votes = &found.scores[leader];
         let reached = threshold.reached_exactly(votes, total);
-        let (names, has) = (self.names(&found.leaders), if found.leaders.len() > 1 { "have each" } else { "has" });
-        let verdict = if reached { "that reaches" } else { "that is below" };
+        let (names, has) = (
+            self.names(&found.leaders),
+            if found.leaders.len() > 1 {
+                "have each"
+            } else {
+                "has"
+            },
+        );
+        let verdict = if reached {
+            "that reaches"
+        } else {
+            "that is below"
+        };
         let share = votes.by(total).approximately();
-        working.push(format!("{names} {has} {votes} of {total} ({share}): {verdict} the share of {} that is needed.", threshold.value));
+        working.push(format!(
+            "{names} {has} {votes} of {total} ({share}): {verdict} the share of {} that is needed.",
+            threshold.value
+        ));
         if !reached {
             found.leaders.clear();
         }
     }
 
     /// The winner among the leaders, and the rule that was needed to find it.
-    fn chosen(&self, leaders: &[usize], working: &mut Vec<String>) -> (Option<usize>, Option<String>) {
+    fn chosen(
+        &self,
+        leaders: &[usize],
+        working: &mut Vec<String>,
+    ) -> (Option<usize>, Option<String>) {
         let mut tied = leaders.to_vec();
         let mut used = Vec::new();
         if tied.len() > 1 {
@@ -234,7 +325,10 @@ impl<'a> Counting<'a> {
                 working.push(format!("The tie-break `{rule}` does not tell them apart."));
                 continue;
             }
-            working.push(format!("The tie-break `{rule}` leaves {}.", self.names(&left)));
+            working.push(format!(
+                "The tie-break `{rule}` leaves {}.",
+                self.names(&left)
+            ));
             used.push(rule.to_string());
             tied = left;
         }
@@ -252,8 +346,15 @@ impl<'a> Counting<'a> {
         let candidates = self.profile.candidates();
         let weighed = self.weighed();
         let leader = found.scores.iter().max();
-        let share = found.total.as_ref().zip(leader).map(|(total, most)| most.by(total).approximately());
-        let total = found.total.as_ref().and_then(|total| Figure::all(std::iter::once(total), weighed).pop());
+        let share = found
+            .total
+            .as_ref()
+            .zip(leader)
+            .map(|(total, most)| most.by(total).approximately());
+        let total = found
+            .total
+            .as_ref()
+            .and_then(|total| Figure::all(std::iter::once(total), weighed).pop());
         Count {
             method: self.method.name.to_owned(),
             winners: self.sorted(&found.leaders),
@@ -264,7 +365,10 @@ impl<'a> Counting<'a> {
             scores_are: found.scores_are.to_owned(),
             total,
             share,
-            pairwise: found.matrix.map(|matrix| matrix.figures(candidates, weighed)).unwrap_or_default(),
+            pairwise: found
+                .matrix
+                .map(|matrix| matrix.figures(candidates, weighed))
+                .unwrap_or_default(),
             pairwise_are: self.pairwise_are().to_owned(),
             fallback_used: found.fallback_used,
             cycle: self.sorted(&found.cycle),
@@ -282,21 +386,36 @@ impl<'a> Counting<'a> {
     }
 
     /// The same for some candidates.
-    pub(super) fn by_name_among(&self, candidates: &[usize], scores: &[Exact]) -> BTreeMap<String, Figure> {
+    pub(super) fn by_name_among(
+        &self,
+        candidates: &[usize],
+        scores: &[Exact],
+    ) -> BTreeMap<String, Figure> {
         let figures = Figure::all(scores.iter(), self.weighed());
-        candidates.iter().map(|&at| self.profile.candidates()[at].clone()).zip(figures).collect()
+        candidates
+            .iter()
+            .map(|&at| self.profile.candidates()[at].clone())
+            .zip(figures)
+            .collect()
     }
 
     /// Candidates by name.
     pub(super) fn sorted(&self, candidates: &[usize]) -> Vec<String> {
-        let mut names: Vec<String> = candidates.iter().map(|&at| self.profile.candidates()[at].clone()).collect();
+        let mut names: Vec<String> = candidates
+            .iter()
+            .map(|&at| self.profile.candidates()[at].clone())
+            .collect();
         names.sort();
         names
     }
 
     /// Candidates in a sentence: `A, B and C`.
     pub(super) fn names(&self, candidates: &[usize]) -> String {
-        let names: Vec<String> = self.sorted(candidates).iter().map(|name| in_a_list(name).into_owned()).collect();
+        let names: Vec<String> = self
+            .sorted(candidates)
+            .iter()
+            .map(|name| in_a_list(name).into_owned())
+            .collect();
         match names.split_last() {
             Some((last, [])) => last.clone(),
             Some((last, others)) => format!("{} and {last}", others.join(", ")),
@@ -306,9 +425,15 @@ impl<'a> Counting<'a> {
 
     /// Scores in a sentence: `A 2, B 3.5`, the highest first.
     pub(super) fn listed(&self, candidates: &[usize], scores: &[Exact]) -> String {
-        let mut rows: Vec<(&Exact, &String)> = scores.iter().zip(candidates.iter().map(|&at| &self.profile.candidates()[at])).collect();
+        let mut rows: Vec<(&Exact, &String)> = scores
+            .iter()
+            .zip(candidates.iter().map(|&at| &self.profile.candidates()[at]))
+            .collect();
         rows.sort_by(|a, b| b.0.cmp(a.0).then(a.1.cmp(b.1)));
-        rows.iter().map(|(score, name)| format!("{} {score}", in_a_list(name))).collect::<Vec<_>>().join(", ")
+        rows.iter()
+            .map(|(score, name)| format!("{} {score}", in_a_list(name)))
+            .collect::<Vec<_>>()
+            .join(", ")
     }
 
     /// The same for all candidates.
@@ -320,18 +445,27 @@ impl<'a> Counting<'a> {
 
 /// Names one after another: `A, B, "C, junior"`.
 pub fn list(names: impl Iterator<Item = impl AsRef<str>>) -> String {
-    names.map(|name| in_a_list(name.as_ref()).into_owned()).collect::<Vec<_>>().join(", ")
+    names
+        .map(|name| in_a_list(name.as_ref()).into_owned())
+        .collect::<Vec<_>>()
+        .join(", ")
 }
 
 /// A name among others: in quotes if it holds a comma, which would make two names of it.
 fn in_a_list(name: &str) -> Cow<'_, str> {
-    if name.contains(',') { format!("{name:?}").into() } else { name.into() }
+    if name.contains(',') {
+        format!("{name:?}").into()
+    } else {
+        name.into()
+    }
 }
 
 /// Everybody with the highest score.
 pub(super) fn highest(scores: &[Exact]) -> Vec<usize> {
     let most = scores.iter().max();
-    (0..scores.len()).filter(|&at| Some(&scores[at]) == most).collect()
+    (0..scores.len())
+        .filter(|&at| Some(&scores[at]) == most)
+        .collect()
 }
 
 /// The smallest number that both divide.

@@ -27,18 +27,29 @@ impl Exact {
         if decimals == 0 {
             return Self::whole(units);
         }
-        Self(BigRational::new(units.into(), BigInt::from(10).pow(decimals)))
+        Self(BigRational::new(
+            units.into(),
+            BigInt::from(10).pow(decimals),
+        ))
     }
 
     /// Divided into so many equal parts; into none, it is left as it is.
     pub fn split(self, parts: impl Into<BigInt>) -> Self {
         let parts = parts.into();
-        if parts < BigInt::from(2) { self } else { Self(self.0 / parts) }
+        if parts < BigInt::from(2) {
+            self
+        } else {
+            Self(self.0 / parts)
+        }
     }
 
     /// Divided by another; nothing when that is zero.
     pub fn by(&self, other: &Self) -> Self {
-        if other.is_zero() { Self::zero() } else { Self(&self.0 / &other.0) }
+        if other.is_zero() {
+            Self::zero()
+        } else {
+            Self(&self.0 / &other.0)
+        }
     }
 
     /// Whether it is zero.
@@ -81,8 +92,13 @@ impl fmt::Display for Exact {
         let Some(decimals) = finite_decimals(self.0.denom()) else {
             return write!(f, "{}/{}", self.0.numer(), self.0.denom());
         };
-        let digits = (self.0.numer().abs() * BigInt::from(10).pow(decimals) / self.0.denom()).to_string();
-        let sign = if self.0.numer().sign() == Sign::Minus { "-" } else { "" };
+        let digits =
+            (self.0.numer().abs() * BigInt::from(10).pow(decimals) / self.0.denom()).to_string();
+        let sign = if self.0.numer().sign() == Sign::Minus {
+            "-"
+        } else {
+            ""
+        };
         let decimals = decimals as usize;
         let digits = format!("{digits:0>width$}", width = decimals + 1);
         let (whole, part) = digits.split_at(digits.len() - decimals);
@@ -116,11 +132,29 @@ pub enum Figure {
 }
 
 impl Figure {
-    /// Numbers that belong together get one form: whole numbers if all are, and text as soon as one is not, or where weights count.
+    /// Numbers that belong together get one form: whole numbers if all are, and text as soon as one
+    /// is not, or where weights count.
     pub fn all<'a>(numbers: impl Iterator<Item = &'a Exact> + Clone, weighed: bool) -> Vec<Self> {
-        let whole = |number: &Exact| number.0.is_integer().then(|| number.0.numer().to_i64()).flatten();
-        let wholes: Option<Vec<Self>> = if weighed { None } else { numbers.clone().map(|number| whole(number).map(Self::Whole)).collect() };
-        wholes.unwrap_or_else(|| numbers.map(|number| Self::Exact(number.to_string())).collect())
+        let whole = |number: &Exact| {
+            number
+                .0
+                .is_integer()
+                .then(|| number.0.numer().to_i64())
+                .flatten()
+        };
+        let wholes: Option<Vec<Self>> = if weighed {
+            None
+        } else {
+            numbers
+                .clone()
+                .map(|number| whole(number).map(Self::Whole))
+                .collect()
+        };
+        wholes.unwrap_or_else(|| {
+            numbers
+                .map(|number| Self::Exact(number.to_string()))
+                .collect()
+        })
     }
 }
 
@@ -133,7 +167,8 @@ impl fmt::Display for Figure {
     }
 }
 
-/// Reads a decimal such as `-0.25` or `7e-1` as units of 10^-`decimals`. Digits beyond are rounded half up, or an error.
+/// Reads a decimal such as `-0.25` or `7e-1` as units of 10^-`decimals`. Digits beyond are rounded
+/// half up, or an error.
 pub(super) fn units(text: &str, decimals: u32, round: bool) -> Result<i128, String> {
     let (negative, unsigned) = match text.as_bytes().first() {
         Some(b'-') => (true, &text[1..]),
@@ -142,11 +177,20 @@ pub(super) fn units(text: &str, decimals: u32, round: bool) -> Result<i128, Stri
     };
     let (mantissa, exponent) = unsigned.split_once(['e', 'E']).unwrap_or((unsigned, "0"));
     let (whole, part) = mantissa.split_once('.').unwrap_or((mantissa, ""));
-    let is_number = !(whole.is_empty() && part.is_empty()) && [whole, part].iter().all(|text| text.bytes().all(|b| b.is_ascii_digit()));
-    let exponent: i64 = exponent.parse().ok().filter(|_| is_number).ok_or("not a decimal number such as 0.7")?;
+    let is_number = !(whole.is_empty() && part.is_empty())
+        && [whole, part]
+            .iter()
+            .all(|text| text.bytes().all(|b| b.is_ascii_digit()));
+    let exponent: i64 = exponent
+        .parse()
+        .ok()
+        .filter(|_| is_number)
+        .ok_or("not a decimal number such as 0.7")?;
     let digits = format!("{whole}{part}");
     // How many digits stand before the last unit.
-    let keep = (whole.len() as i64).saturating_add(exponent).saturating_add(i64::from(decimals));
+    let keep = (whole.len() as i64)
+        .saturating_add(exponent)
+        .saturating_add(i64::from(decimals));
     let significant = digits.trim_start_matches('0').len() as i64;
     let leading = digits.len() as i64 - significant;
     if significant > 0 && keep.saturating_sub(leading) > 36 {
@@ -154,7 +198,10 @@ pub(super) fn units(text: &str, decimals: u32, round: bool) -> Result<i128, Stri
     }
     let mut value: i128 = 0;
     for at in leading..keep.max(leading) {
-        let digit = usize::try_from(at).ok().and_then(|at| digits.as_bytes().get(at)).map_or(0, |b| i128::from(b - b'0'));
+        let digit = usize::try_from(at)
+            .ok()
+            .and_then(|at| digits.as_bytes().get(at))
+            .map_or(0, |b| i128::from(b - b'0'));
         // A zero stays zero however far it is shifted.
         if significant == 0 {
             break;
@@ -165,7 +212,10 @@ pub(super) fn units(text: &str, decimals: u32, round: bool) -> Result<i128, Stri
     if !round && beyond.bytes().any(|b| b != b'0') {
         return Err(format!("more than {decimals} decimals"));
     }
-    let up = usize::try_from(keep).ok().and_then(|keep| digits.as_bytes().get(keep)).is_some_and(|b| *b >= b'5');
+    let up = usize::try_from(keep)
+        .ok()
+        .and_then(|keep| digits.as_bytes().get(keep))
+        .is_some_and(|b| *b >= b'5');
     value += i128::from(round && up);
     Ok(if negative { -value } else { value })
 }
@@ -201,7 +251,13 @@ mod tests {
             let read = units(text, 18, false).map(|units| Exact::of_units(units, 18).to_string());
             assert_eq!(read.as_deref().map_err(String::as_str), expected, "{text}");
         }
-        for (text, expected) in [("0.1234565", 123_457), ("0.12345649", 123_456), ("1e-9", 0), ("1", 1_000_000), ("0.0000005", 1)] {
+        for (text, expected) in [
+            ("0.1234565", 123_457),
+            ("0.12345649", 123_456),
+            ("1e-9", 0),
+            ("1", 1_000_000),
+            ("0.0000005", 1),
+        ] {
             assert_eq!(units(text, 6, true), Ok(expected), "{text}");
         }
     }
@@ -209,11 +265,17 @@ mod tests {
     #[test]
     fn parts_are_fractions() {
         let mut third = Exact::whole(7).split(3);
-        assert_eq!((third.to_string(), third.approximately()), ("7/3".to_owned(), 2.333333));
+        assert_eq!(
+            (third.to_string(), third.approximately()),
+            ("7/3".to_owned(), 2.333333)
+        );
         third += &Exact::whole(2).split(3);
         assert_eq!(third, Exact::whole(3));
         assert_eq!(Exact::whole(5).split(8).to_string(), "0.625");
-        assert_eq!([2905, 2906].map(|units| Exact::whole(units).split(3200).approximately()), [0.907812, 0.908125]);
+        assert_eq!(
+            [2905, 2906].map(|units| Exact::whole(units).split(3200).approximately()),
+            [0.907812, 0.908125]
+        );
         let half = [Exact::whole(1), Exact::whole(1).split(2)];
         let text = |text: &str| Figure::Exact(text.to_owned());
         assert_eq!(Figure::all(half.iter(), false), [text("1"), text("0.5")]);

@@ -1,17 +1,22 @@
-//! Ballots on their way into a profile: each is checked, mended where it is wrong, and turned into numbers. Pure.
+//! Ballots on their way into a profile: each is checked, mended where it is wrong, and turned into
+//! numbers. Pure.
 
 use super::{
     ballot::Ballot,
     columns::Columns,
     exact::units,
     problem::{Problem, Problems},
-    profile::{CONFIDENCE_DECIMALS, MOST_BALLOTS, MOST_CANDIDATES, MOST_CELLS, Profile, SCORE_DECIMALS, Voter},
+    profile::{
+        CONFIDENCE_DECIMALS, MOST_BALLOTS, MOST_CANDIDATES, MOST_CELLS, Profile, SCORE_DECIMALS,
+        Voter,
+    },
 };
 use std::collections::{BTreeSet, HashMap};
 
 const MOST_SCORE: f64 = 1e12;
 
-/// Takes ballots one by one, so that a large file need not be held as text and as ballots at once. Problems are mended and kept.
+/// Takes ballots one by one, so that a large file need not be held as text and as ballots at once.
+/// Problems are mended and kept.
 #[derive(Debug)]
 pub struct Gather {
     pub(super) candidates: Vec<String>,
@@ -38,12 +43,15 @@ impl Gather {
     pub fn new(candidates: Vec<String>) -> Self {
         let mut gather = Self::of_named(candidates);
         if gather.candidates.is_empty() {
-            gather.problems.add(None, None, "there are no candidates", "nobody can win");
+            gather
+                .problems
+                .add(None, None, "there are no candidates", "nobody can win");
         }
         gather
     }
 
-    /// Begins with whomever the ballots name, where nobody stated the candidates. That may be nobody: it ends in `no_quorum`.
+    /// Begins with whomever the ballots name, where nobody stated the candidates. That may be
+    /// nobody: it ends in `no_quorum`.
     pub fn of_named(candidates: Vec<String>) -> Self {
         let mut problems = Problems::default();
         let mut kept = Vec::new();
@@ -52,9 +60,19 @@ impl Gather {
             if name.trim().is_empty() {
                 problems.add(None, None, "a candidate has no name", "left out");
             } else if places.contains_key(&name) {
-                problems.add(None, None, format!("the candidate `{name}` is listed twice"), "counted once");
+                problems.add(
+                    None,
+                    None,
+                    format!("the candidate `{name}` is listed twice"),
+                    "counted once",
+                );
             } else if kept.len() == MOST_CANDIDATES {
-                problems.add(None, None, format!("more than {MOST_CANDIDATES} candidates"), format!("`{name}` is left out"));
+                problems.add(
+                    None,
+                    None,
+                    format!("more than {MOST_CANDIDATES} candidates"),
+                    format!("`{name}` is left out"),
+                );
             } else {
                 places.insert(name.clone(), kept.len() as u16);
                 kept.push(name);
@@ -62,29 +80,70 @@ impl Gather {
         }
         let last_named = vec![0; kept.len()];
         let (voters, known, rows, named) = Default::default();
-        Self { candidates: kept, places, voters, known, rows, named, seen: 0, last_named, problems }
+        Self {
+            candidates: kept,
+            places,
+            voters,
+            known,
+            rows,
+            named,
+            seen: 0,
+            last_named,
+            problems,
+        }
     }
 
     /// Takes a ballot.
     pub fn add(&mut self, ballot: Ballot) {
         self.seen += 1;
         let number = self.seen;
-        if self.voters.len() >= MOST_BALLOTS || self.rows.len() + self.candidates.len() > MOST_CELLS {
-            self.problems.add(Some(number), None, "too many ballots for so many candidates", "left out");
+        if self.voters.len() >= MOST_BALLOTS || self.rows.len() + self.candidates.len() > MOST_CELLS
+        {
+            self.problems.add(
+                Some(number),
+                None,
+                "too many ballots for so many candidates",
+                "left out",
+            );
             return;
         }
         let mut name = ballot.voter.clone();
         if name.trim().is_empty() {
             name = format!("#{number}");
-            self.problems.add(Some(number), None, "the voter has no name", format!("called `{name}`"));
+            self.problems.add(
+                Some(number),
+                None,
+                "the voter has no name",
+                format!("called `{name}`"),
+            );
         }
-        let (confidence, scores) = (self.confidence(number, &ballot), self.scores(number, &ballot));
-        let approves = ballot.approves.as_ref().map(|names| self.approved(number, &ballot, names));
+        let (confidence, scores) = (
+            self.confidence(number, &ballot),
+            self.scores(number, &ballot),
+        );
+        let approves = ballot
+            .approves
+            .as_ref()
+            .map(|names| self.approved(number, &ballot, names));
         let row = self.ranking(number, &ballot);
-        let kept = Kept { voter: Voter { name: name.clone(), weight: ballot.weight, confidence, approves, scores }, row };
+        let kept = Kept {
+            voter: Voter {
+                name: name.clone(),
+                weight: ballot.weight,
+                confidence,
+                approves,
+                scores,
+            },
+            row,
+        };
         match self.known.get(&name) {
             Some(&earlier) => {
-                self.problems.add(Some(number), Some(&name), "this voter has another ballot", "the last one counts");
+                self.problems.add(
+                    Some(number),
+                    Some(&name),
+                    "this voter has another ballot",
+                    "the last one counts",
+                );
                 self.voters[earlier] = kept;
             }
             None => {
@@ -98,22 +157,42 @@ impl Gather {
         let stated = ballot.confidence?;
         if !(0.0..=1.0).contains(&stated) {
             let what = format!("the confidence {stated} is not between 0 and 1");
-            self.problems.add(Some(number), Some(&ballot.voter), what, "counted as if none was stated");
+            self.problems.add(
+                Some(number),
+                Some(&ballot.voter),
+                what,
+                "counted as if none was stated",
+            );
             return None;
         }
-        units(&stated.to_string(), CONFIDENCE_DECIMALS, true).ok().and_then(|millionths| u32::try_from(millionths).ok())
+        units(&stated.to_string(), CONFIDENCE_DECIMALS, true)
+            .ok()
+            .and_then(|millionths| u32::try_from(millionths).ok())
     }
 
     fn scores(&mut self, number: usize, ballot: &Ballot) -> Option<Box<[(u16, i128)]>> {
         let mut scores = Vec::new();
         for (name, &score) in ballot.scores.as_ref()? {
-            let Some(candidate) = self.candidate(number, &ballot.voter, name) else { continue };
+            let Some(candidate) = self.candidate(number, &ballot.voter, name) else {
+                continue;
+            };
             if !score.is_finite() || score.abs() > MOST_SCORE {
-                let what = format!("the score {score} for `{name}` is not a number between -10^12 and 10^12");
-                self.problems.add(Some(number), Some(&ballot.voter), what, "counted as if none was given");
+                let what = format!(
+                    "the score {score} for `{name}` is not a number between -10^12 and 10^12"
+                );
+                self.problems.add(
+                    Some(number),
+                    Some(&ballot.voter),
+                    what,
+                    "counted as if none was given",
+                );
                 continue;
             }
-            scores.extend(units(&score.to_string(), SCORE_DECIMALS, true).ok().map(|units| (candidate, units)));
+            scores.extend(
+                units(&score.to_string(), SCORE_DECIMALS, true)
+                    .ok()
+                    .map(|units| (candidate, units)),
+            );
         }
         Some(scores.into())
     }
@@ -121,9 +200,16 @@ impl Gather {
     fn approved(&mut self, number: usize, ballot: &Ballot, names: &[String]) -> Box<[u16]> {
         let mut approved = BTreeSet::new();
         for name in names {
-            let Some(candidate) = self.candidate(number, &ballot.voter, name) else { continue };
+            let Some(candidate) = self.candidate(number, &ballot.voter, name) else {
+                continue;
+            };
             if !approved.insert(candidate) {
-                self.problems.add(Some(number), Some(&ballot.voter), format!("`{name}` is approved twice"), "counted once");
+                self.problems.add(
+                    Some(number),
+                    Some(&ballot.voter),
+                    format!("`{name}` is approved twice"),
+                    "counted once",
+                );
             }
         }
         approved.into_iter().collect()
@@ -135,16 +221,29 @@ impl Gather {
         for names in &ballot.ranking {
             let mut tier = Vec::new();
             for name in names {
-                let Some(candidate) = self.candidate(number, &ballot.voter, name) else { continue };
-                if std::mem::replace(&mut self.last_named[usize::from(candidate)], number) != number {
+                let Some(candidate) = self.candidate(number, &ballot.voter, name) else {
+                    continue;
+                };
+                if std::mem::replace(&mut self.last_named[usize::from(candidate)], number) != number
+                {
                     tier.push(candidate);
                     named += 1;
                 } else {
-                    self.problems.add(Some(number), Some(&ballot.voter), format!("`{name}` is ranked twice"), "its best place counts");
+                    self.problems.add(
+                        Some(number),
+                        Some(&ballot.voter),
+                        format!("`{name}` is ranked twice"),
+                        "its best place counts",
+                    );
                 }
             }
             if names.is_empty() {
-                self.problems.add(Some(number), Some(&ballot.voter), "a tier of the ranking is empty", "left out");
+                self.problems.add(
+                    Some(number),
+                    Some(&ballot.voter),
+                    "a tier of the ranking is empty",
+                    "left out",
+                );
             }
             tiers.extend((!tier.is_empty()).then_some(tier));
         }
@@ -152,7 +251,12 @@ impl Gather {
             return None;
         }
         let is_missing = |candidate: &u16| self.last_named[usize::from(*candidate)] != number;
-        tiers.push((0..).take(self.candidates.len()).filter(is_missing).collect());
+        tiers.push(
+            (0..)
+                .take(self.candidates.len())
+                .filter(is_missing)
+                .collect(),
+        );
         let row = self.named.len();
         self.push_row(tiers.iter().map(Vec::as_slice), named);
         Some(row)
@@ -182,8 +286,17 @@ impl Gather {
 
     /// The profile, and what was wrong.
     pub fn finish(self) -> (Profile, Vec<Problem>) {
-        let Self { candidates, mut voters, rows, named, problems, .. } = self;
-        voters.sort_by(|a, b| (a.row.is_none(), &a.voter.name).cmp(&(b.row.is_none(), &b.voter.name)));
+        let Self {
+            candidates,
+            mut voters,
+            rows,
+            named,
+            problems,
+            ..
+        } = self;
+        voters.sort_by(|a, b| {
+            (a.row.is_none(), &a.voter.name).cmp(&(b.row.is_none(), &b.voter.name))
+        });
         let width = candidates.len();
         let order: Vec<usize> = voters.iter().map_while(|kept| kept.row).collect();
         let mut sorted = Vec::with_capacity(order.len() * width);
@@ -195,12 +308,17 @@ impl Gather {
             if cells.iter().filter(|cell| Some(*cell) == best).count() > 1 {
                 shared_first.push(at as u32);
             }
-            strict &= cells.iter().all(|&cell| std::mem::replace(&mut seen[usize::from(cell)], at) != at);
+            strict &= cells
+                .iter()
+                .all(|&cell| std::mem::replace(&mut seen[usize::from(cell)], at) != at);
             sorted.extend_from_slice(cells);
         }
         let named = order.iter().map(|&row| named[row]).collect();
         let columns = Columns::new(width, &sorted, shared_first, strict);
         let voters = voters.into_iter().map(|kept| kept.voter).collect();
-        (Profile::assembled(candidates, voters, columns, named), problems.all())
+        (
+            Profile::assembled(candidates, voters, columns, named),
+            problems.all(),
+        )
     }
 }

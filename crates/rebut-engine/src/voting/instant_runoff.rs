@@ -1,11 +1,11 @@
 //! Instant runoff: whoever has the fewest first choices among those left goes, until one is left.
 //!
-//! A ballot counts for the best of those left on it; several of them divide it equally, as an exact fraction, so that a ballot
-//! whose candidates are all gone counts for everybody alike. Candidates whose votes together are fewer than those of the next
-//! one go together: no order among them could change anything.
-//! Tie-break: if several have the fewest, every way is followed, and everybody who wins in one of them is a winner. If there are
-//! more such ways than can be followed, those tied for last go together instead (and win together if nobody else is left);
-//! the working says so.
+//! A ballot counts for the best of those left on it; several of them divide it equally, as an exact
+//! fraction, so that a ballot whose candidates are all gone counts for everybody alike. Candidates
+//! whose votes together are fewer than those of the next one go together: no order among them could
+//! change anything. Tie-break: if several have the fewest, every way is followed, and everybody who
+//! wins in one of them is a winner. If there are more such ways than can be followed, those tied
+//! for last go together instead (and win together if nobody else is left); the working says so.
 
 use super::{
     count::Elimination,
@@ -20,10 +20,21 @@ pub fn count(counting: &Counting<'_>) -> Found {
     let mut shown = Shown::default();
     let leaders = every_way(counting, &mut shown).unwrap_or_else(|| {
         shown = Shown::default();
-        shown.working.push("There are too many ways to break ties for last place: those tied for last go together.".to_owned());
+        shown.working.push(
+            "There are too many ways to break ties for last place: those tied for \
+            last go together."
+                .to_owned(),
+        );
         all_tied_go(counting, &mut shown)
     });
-    Found { leaders, scores, scores_are: "first choices", rounds: shown.rounds, working: shown.working, ..Found::default() }
+    Found {
+        leaders,
+        scores,
+        scores_are: "first choices",
+        rounds: shown.rounds,
+        working: shown.working,
+        ..Found::default()
+    }
 }
 
 /// The way that is shown: one of all that are followed.
@@ -34,15 +45,29 @@ struct Shown {
 }
 
 impl Shown {
-    fn round(&mut self, counting: &Counting<'_>, left: &[usize], votes: &[Exact], out: &[usize], why: &str) {
+    fn round(
+        &mut self,
+        counting: &Counting<'_>,
+        left: &[usize],
+        votes: &[Exact],
+        out: &[usize],
+        why: &str,
+    ) {
         let number = self.rounds.len() + 1;
-        self.working.push(format!("Round {number}: {}. {} out{why}.", counting.listed(left, votes), counting.names(out)));
-        self.rounds.push(Elimination { scores: counting.by_name_among(left, votes), out: counting.sorted(out) });
+        self.working.push(format!(
+            "Round {number}: {}. {} out{why}.",
+            counting.listed(left, votes),
+            counting.names(out)
+        ));
+        self.rounds.push(Elimination {
+            scores: counting.by_name_among(left, votes),
+            out: counting.sorted(out),
+        });
     }
 }
 
-/// What may still be spent on following ways. Sets that wait cost as much as sets that are looked at: one tie of a thousand
-/// opens a thousand ways, each of them a list of a thousand.
+/// What may still be spent on following ways. Sets that wait cost as much as sets that are looked
+/// at: one tie of a thousand opens a thousand ways, each of them a list of a thousand.
 struct Budget {
     /// Sets of candidates to look at: fewer where one look takes longer.
     looks: usize,
@@ -54,8 +79,13 @@ impl Budget {
     fn new(counting: &Counting<'_>) -> Self {
         let candidates = counting.profile.candidates().len().max(1);
         let cells = counting.profile.ranked() * candidates;
-        let ways = ((1 << 30) / cells.max(1)).clamp(16, 4096).min((1 << 20) / candidates);
-        Self { looks: 2 * candidates + ways, names: 1 << 21 }
+        let ways = ((1 << 30) / cells.max(1))
+            .clamp(16, 4096)
+            .min((1 << 20) / candidates);
+        Self {
+            looks: 2 * candidates + ways,
+            names: 1 << 21,
+        }
     }
 
     /// Takes one look and what it opens; nothing if that is too much.
@@ -82,12 +112,31 @@ fn every_way(counting: &Counting<'_>, shown: &mut Shown) -> Option<Vec<usize>> {
         let votes = counting.firsts_among(&left);
         let (out, tied) = last(&left, &votes);
         budget.spend(if tied { out.len() * left.len() } else { 0 })?;
-        let without = |gone: &[usize]| -> Vec<usize> { left.iter().copied().filter(|at| !gone.contains(at)).collect() };
-        let ways: Vec<Vec<usize>> = if tied { out.iter().map(|&one| without(&[one])).collect() } else { vec![without(&out)] };
+        let without = |gone: &[usize]| -> Vec<usize> {
+            left.iter()
+                .copied()
+                .filter(|at| !gone.contains(at))
+                .collect()
+        };
+        let ways: Vec<Vec<usize>> = if tied {
+            out.iter().map(|&one| without(&[one])).collect()
+        } else {
+            vec![without(&out)]
+        };
         if path == left {
-            let gone = if tied { vec![*out.iter().min_by_key(|&&at| &counting.profile.candidates()[at])?] } else { out.clone() };
+            let gone = if tied {
+                vec![
+                    *out.iter()
+                        .min_by_key(|&&at| &counting.profile.candidates()[at])?,
+                ]
+            } else {
+                out.clone()
+            };
             let why = if tied {
-                format!(", tied for last with {}; every way is followed", others(counting, &out, gone[0]))
+                format!(
+                    ", tied for last with {}; every way is followed",
+                    others(counting, &out, gone[0])
+                )
             } else {
                 String::new()
             };
@@ -100,7 +149,13 @@ fn every_way(counting: &Counting<'_>, shown: &mut Shown) -> Option<Vec<usize>> {
 }
 
 fn others(counting: &Counting<'_>, tied: &[usize], one: usize) -> String {
-    counting.names(&tied.iter().copied().filter(|&at| at != one).collect::<Vec<_>>())
+    counting.names(
+        &tied
+            .iter()
+            .copied()
+            .filter(|&at| at != one)
+            .collect::<Vec<_>>(),
+    )
 }
 
 /// The rule when ways are too many: nobody is preferred by it.
@@ -117,8 +172,8 @@ fn all_tied_go(counting: &Counting<'_>, shown: &mut Shown) -> Vec<usize> {
     }
 }
 
-/// Who goes: the most candidates that together have fewer votes than the next one; failing that, those tied for the fewest,
-/// and then `true`.
+/// Who goes: the most candidates that together have fewer votes than the next one; failing that,
+/// those tied for the fewest, and then `true`.
 fn last(left: &[usize], votes: &[Exact]) -> (Vec<usize>, bool) {
     let mut order: Vec<usize> = (0..left.len()).collect();
     order.sort_by(|&a, &b| votes[a].cmp(&votes[b]));
@@ -134,5 +189,12 @@ fn last(left: &[usize], votes: &[Exact]) -> (Vec<usize>, bool) {
         return (order[..safe].iter().map(|&at| left[at]).collect(), false);
     }
     let fewest = order.first().map(|&at| &votes[at]);
-    (order.iter().filter(|&&at| Some(&votes[at]) == fewest).map(|&at| left[at]).collect(), true)
+    (
+        order
+            .iter()
+            .filter(|&&at| Some(&votes[at]) == fewest)
+            .map(|&at| left[at])
+            .collect(),
+        true,
+    )
 }

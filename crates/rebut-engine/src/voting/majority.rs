@@ -1,8 +1,10 @@
-//! Majority: the candidate that more than half of the counted votes put first wins; otherwise nobody.
+//! Majority: the candidate that more than half of the counted votes put first wins; otherwise
+//! nobody.
 //!
-//! Edge cases: exactly half is not enough. A ballot that puts several first divides its vote equally among them, as an exact
-//! fraction. With a threshold, that share is needed instead of more than half; whoever has the most must reach it.
-//! Tie-break: none of its own. More than half cannot be tied; a threshold of half or less can.
+//! Edge cases: exactly half is not enough. A ballot that puts several first divides its vote
+//! equally among them, as an exact fraction. With a threshold, that share is needed instead of more
+//! than half; whoever has the most must reach it. Tie-break: none of its own. More than half cannot
+//! be tied; a threshold of half or less can.
 
 use super::counting::{Counting, Found, highest};
 
@@ -11,7 +13,10 @@ pub fn count(counting: &Counting<'_>) -> Found {
     let scores = counting.firsts();
     let total = counting.total();
     let mut leaders = highest(&scores);
-    let mut working = vec![format!("First choices: {}, of {total}.", counting.listed_all(&scores))];
+    let mut working = vec![format!(
+        "First choices: {}, of {total}.",
+        counting.listed_all(&scores)
+    )];
     // A threshold replaces the half; it is checked for all methods alike.
     if counting.rules.threshold.is_none() {
         let half = total.clone().split(2);
@@ -24,5 +29,12 @@ pub fn count(counting: &Counting<'_>) -> Found {
             leaders.clear();
         }
     }
-    Found { leaders, scores, scores_are: "first choices", total: Some(total), working, ..Found::default() }
+    Found {
+        leaders,
+        scores,
+        scores_are: "first choices",
+        total: Some(total),
+        working,
+        ..Found::default()
+    }
 }

@@ -1,4 +1,5 @@
-//! The pairwise matrix: who beats whom, the smallest set that beats all others, and majority cycles. Pure.
+//! The pairwise matrix: who beats whom, the smallest set that beats all others, and majority
+//! cycles. Pure.
 
 use super::exact::{Exact, Figure};
 use std::collections::BTreeMap;
@@ -13,7 +14,11 @@ pub struct Matrix {
 
 impl Matrix {
     pub(super) fn new(candidates: usize, cells: Vec<u128>, decimals: u32) -> Self {
-        Self { candidates, cells, decimals }
+        Self {
+            candidates,
+            cells,
+            decimals,
+        }
     }
 
     pub(super) fn candidates(&self) -> usize {
@@ -43,7 +48,9 @@ impl Matrix {
     /// How many others a candidate beats.
     pub(super) fn victories(&self) -> Vec<Exact> {
         let all = 0..self.candidates;
-        all.clone().map(|a| Exact::whole(all.clone().filter(|&b| self.beats(a, b)).count())).collect()
+        all.clone()
+            .map(|a| Exact::whole(all.clone().filter(|&b| self.beats(a, b)).count()))
+            .collect()
     }
 
     /// Who beats every other one.
@@ -51,19 +58,24 @@ impl Matrix {
         (0..self.candidates).find(|&a| (0..self.candidates).all(|b| a == b || self.beats(a, b)))
     }
 
-    /// Who stands on the highest majority cycle: those of the smallest set that beats all others who are on one; if
-    /// nobody there is, the same among the rest.
+    /// Who stands on the highest majority cycle: those of the smallest set that beats all others
+    /// who are on one; if nobody there is, the same among the rest.
     pub(super) fn cycle(&self) -> Vec<usize> {
         let chains = Reach::of(self.candidates, |a, b| self.beats(a, b));
         let on_cycle = |a: &usize| chains.has(*a, *a);
         if !(0..self.candidates).any(|a| on_cycle(&a)) {
             return Vec::new();
         }
-        // Whoever is unbeaten in chains of victories and ties by those it does not reach itself is above them.
+        // Whoever is unbeaten in chains of victories and ties by those it does not reach itself is
+        // above them.
         let weak = Reach::of(self.candidates, |a, b| a != b && !self.beats(b, a));
         let mut rest: Vec<usize> = (0..self.candidates).collect();
         loop {
-            let top: Vec<usize> = rest.iter().copied().filter(|&a| rest.iter().all(|&b| a == b || weak.has(a, b))).collect();
+            let top: Vec<usize> = rest
+                .iter()
+                .copied()
+                .filter(|&a| rest.iter().all(|&b| a == b || weak.has(a, b)))
+                .collect();
             let found: Vec<usize> = top.iter().copied().filter(on_cycle).collect();
             if !found.is_empty() || top.is_empty() {
                 return found;
@@ -96,13 +108,22 @@ impl Matrix {
     }
 
     /// As it stands in a result.
-    pub(super) fn figures(&self, names: &[String], weighed: bool) -> BTreeMap<String, BTreeMap<String, Figure>> {
+    pub(super) fn figures(
+        &self,
+        names: &[String],
+        weighed: bool,
+    ) -> BTreeMap<String, BTreeMap<String, Figure>> {
         let others = |a: usize| (0..self.candidates).filter(move |b| *b != a);
         let row = |a: usize| {
             let votes: Vec<Exact> = others(a).map(|b| self.votes(a, b)).collect();
-            others(a).map(|b| names[b].clone()).zip(Figure::all(votes.iter(), weighed)).collect()
+            others(a)
+                .map(|b| names[b].clone())
+                .zip(Figure::all(votes.iter(), weighed))
+                .collect()
         };
-        (0..self.candidates).map(|a| (names[a].clone(), row(a))).collect()
+        (0..self.candidates)
+            .map(|a| (names[a].clone(), row(a)))
+            .collect()
     }
 }
 
@@ -117,7 +138,10 @@ impl Reach {
     /// No steps yet.
     pub fn none(candidates: usize) -> Self {
         let words = candidates.div_ceil(64);
-        Self { words, bits: vec![0; words * candidates] }
+        Self {
+            words,
+            bits: vec![0; words * candidates],
+        }
     }
 
     /// Everything that follows from single steps.
@@ -164,6 +188,9 @@ impl Reach {
     }
 
     fn join(&mut self, a: usize, further: &[u64]) {
-        self.bits[a * self.words..][..self.words].iter_mut().zip(further).for_each(|(bits, more)| *bits |= more);
+        self.bits[a * self.words..][..self.words]
+            .iter_mut()
+            .zip(further)
+            .for_each(|(bits, more)| *bits |= more);
     }
 }

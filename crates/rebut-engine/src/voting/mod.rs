@@ -1,9 +1,11 @@
-//! Voting: ballots in, a winner with its working out. Pure, total, exact: one file per method, one row per method here.
+//! Voting: ballots in, a winner with its working out. Pure, total, exact: one file per method, one
+//! row per method here.
 //!
-//! What holds for all methods: candidates a ballot does not rank are tied last; an empty ballot is an abstention, listed and
-//! counted for nobody; one voter has one vote, unless the method is `weighted` or [`Rules::weigh`] is set, and then a ballot of
-//! weight 0 counts for nothing; no ballot that counts is `no_quorum`; ties stay ties unless [`Rules::tie_break`] names a rule.
-//! Sums are exact, and nothing depends on the order of the ballots.
+//! What holds for all methods: candidates a ballot does not rank are tied last; an empty ballot is
+//! an abstention, listed and counted for nobody; one voter has one vote, unless the method is
+//! `weighted` or [`Rules::weigh`] is set, and then a ballot of weight 0 counts for nothing; no
+//! ballot that counts is `no_quorum`; ties stay ties unless [`Rules::tie_break`] names a rule. Sums
+//! are exact, and nothing depends on the order of the ballots.
 
 mod approval;
 mod ballot;
@@ -75,32 +77,79 @@ enum Weighs {
 }
 
 const fn row(name: &'static str, about: &'static str, rule: fn(&Counting<'_>) -> Found) -> Method {
-    Method { name, about, reads: Reads::Ranking, weighs: Weighs::One, grows: Grows::Ballots, rule }
+    Method {
+        name,
+        about,
+        reads: Reads::Ranking,
+        weighs: Weighs::One,
+        grows: Grows::Ballots,
+        rule,
+    }
 }
 
 /// Every method there is.
 pub const METHODS: &[Method] = &[
-    row("majority", "more than half of the ballots put it first", majority::count),
+    row(
+        "majority",
+        "more than half of the ballots put it first",
+        majority::count,
+    ),
     row("plurality", "the most first choices", plurality::count),
-    Method { weighs: Weighs::WeightAndConfidence, ..row("weighted", "the most first choices by weight and confidence", weighted::count) },
+    Method {
+        weighs: Weighs::WeightAndConfidence,
+        ..row(
+            "weighted",
+            "the most first choices by weight and confidence",
+            weighted::count,
+        )
+    },
     row("unanimous", "everybody's first choice", unanimous::count),
-    row("borda", "the most points: a place is worth the number of candidates below it", borda::count),
-    Method { grows: Grows::Pairs, ..row("condorcet", "beats every other one to one; without such a candidate, Borda", condorcet::count) },
-    Method { reads: Reads::Approvals, ..row("approval", "approved by the most", approval::count) },
+    row(
+        "borda",
+        "the most points: a place is worth the number of candidates below it",
+        borda::count,
+    ),
+    Method {
+        grows: Grows::Pairs,
+        ..row(
+            "condorcet",
+            "beats every other one to one; without such a candidate, Borda",
+            condorcet::count,
+        )
+    },
+    Method {
+        reads: Reads::Approvals,
+        ..row("approval", "approved by the most", approval::count)
+    },
     Method {
         grows: Grows::Rounds,
-        ..row("instant-runoff", "the last one left when whoever has the fewest first choices goes, again and again", instant_runoff::count)
+        ..row(
+            "instant-runoff",
+            "the last one left when whoever has the fewest first choices goes, again and again",
+            instant_runoff::count,
+        )
     },
     Method {
         grows: Grows::Pairs,
         ..row(
             "ranked-pairs",
-            "first in the order made of the strongest victories that do not contradict stronger ones",
+            "first in the order made of the strongest victories that do not contradict stronger \
+             ones",
             ranked_pairs::count,
         )
     },
-    Method { grows: Grows::Pairs, ..row("schulze", "beats or equals every other by the strongest chain of victories", schulze::count) },
-    Method { reads: Reads::Scores, ..row("score", "the highest sum of scores", score::count) },
+    Method {
+        grows: Grows::Pairs,
+        ..row(
+            "schulze",
+            "beats or equals every other by the strongest chain of victories",
+            schulze::count,
+        )
+    },
+    Method {
+        reads: Reads::Scores,
+        ..row("score", "the highest sum of scores", score::count)
+    },
 ];
 
 /// The method of that name.
@@ -108,15 +157,19 @@ pub fn method(name: &str) -> Option<&'static Method> {
     METHODS.iter().find(|method| method.name == name)
 }
 
-/// The method for so many voters when none is named: below 3 all must agree, below 6 weight and confidence tell small
-/// numbers apart, from 6 on whole rankings do. Nobody at all gets a method too; it ends in `no_quorum`.
+/// The method for so many voters when none is named: below 3 all must agree, below 6 weight and
+/// confidence tell small numbers apart, from 6 on whole rankings do. Nobody at all gets a method
+/// too; it ends in `no_quorum`.
 pub fn auto(voters: usize) -> &'static Method {
     let name = match voters {
         0..3 => "unanimous",
         3..6 => "weighted",
         6.. => "borda",
     };
-    METHODS.iter().find(|method| method.name == name).expect("the table has the three methods named above")
+    METHODS
+        .iter()
+        .find(|method| method.name == name)
+        .expect("the table has the three methods named above")
 }
 
 impl Method {
@@ -125,9 +178,13 @@ impl Method {
         Counting::new(self, profile, rules).run()
     }
 
-    /// For each candidate, the votes that put it above each other one, also where this method does not compare pairs. They weigh
-    /// what they weigh in its count: [`Count::pairwise_are`].
-    pub fn pairwise(&self, profile: &Profile, rules: &Rules) -> BTreeMap<String, BTreeMap<String, Figure>> {
+    /// For each candidate, the votes that put it above each other one, also where this method does
+    /// not compare pairs. They weigh what they weigh in its count: [`Count::pairwise_are`].
+    pub fn pairwise(
+        &self,
+        profile: &Profile,
+        rules: &Rules,
+    ) -> BTreeMap<String, BTreeMap<String, Figure>> {
         Counting::new(self, profile, rules).pairwise()
     }
 }

@@ -39,18 +39,35 @@ pub(super) struct Problems {
 }
 
 impl Problems {
-    pub fn add(&mut self, ballot: Option<usize>, voter: Option<&str>, what: impl Into<String>, mended: impl Into<String>) {
+    pub fn add(
+        &mut self,
+        ballot: Option<usize>,
+        voter: Option<&str>,
+        what: impl Into<String>,
+        mended: impl Into<String>,
+    ) {
         if self.kept.len() == KEPT {
             self.more += 1;
             return;
         }
-        let voter = voter.filter(|name| !name.trim().is_empty()).map(str::to_owned);
-        self.kept.push(Problem { ballot, voter, what: what.into(), mended: mended.into() });
+        let voter = voter
+            .filter(|name| !name.trim().is_empty())
+            .map(str::to_owned);
+        self.kept.push(Problem {
+            ballot,
+            voter,
+            what: what.into(),
+            mended: mended.into(),
+        });
     }
 
     /// A name that is no candidate's.
     pub fn unknown(&mut self, ballot: usize, voter: &str, name: &str, candidates: &[String]) {
-        let nearest = if self.kept.len() < SUGGESTED { nearest(name, candidates.iter().map(String::as_str)) } else { None };
+        let nearest = if self.kept.len() < SUGGESTED {
+            nearest(name, candidates.iter().map(String::as_str))
+        } else {
+            None
+        };
         let what = match nearest {
             _ if name.trim().is_empty() => "a candidate without a name".to_owned(),
             Some(meant) => format!("unknown candidate `{name}`; did you mean `{meant}`?"),
@@ -62,7 +79,12 @@ impl Problems {
     pub fn all(mut self) -> Vec<Problem> {
         if self.more > 0 {
             let what = format!("and {} more problems", self.more);
-            self.kept.push(Problem { ballot: None, voter: None, what, mended: "mended alike".to_owned() });
+            self.kept.push(Problem {
+                ballot: None,
+                voter: None,
+                what,
+                mended: "mended alike".to_owned(),
+            });
         }
         self.kept
     }

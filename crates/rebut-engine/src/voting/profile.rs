@@ -20,7 +20,8 @@ pub(super) const SCORE_DECIMALS: u32 = 18;
 /// Confidences are read to so many decimals.
 pub(super) const CONFIDENCE_DECIMALS: u32 = 6;
 
-/// Candidates and ballots, checked and ready to be counted. The same for any order the ballots came in.
+/// Candidates and ballots, checked and ready to be counted. The same for any order the ballots came
+/// in.
 #[derive(Clone, Debug)]
 pub struct Profile {
     candidates: Vec<String>,
@@ -46,7 +47,11 @@ impl Profile {
     /// Takes ballots that are right in everything, or says all that is wrong.
     pub fn new(candidates: Vec<String>, ballots: Vec<Ballot>) -> Result<Self, Vec<Problem>> {
         let (profile, problems) = Self::lenient(candidates, ballots);
-        if problems.is_empty() { Ok(profile) } else { Err(problems) }
+        if problems.is_empty() {
+            Ok(profile)
+        } else {
+            Err(problems)
+        }
     }
 
     /// Takes what can be taken, and says what was wrong and what it did about it.
@@ -58,14 +63,23 @@ impl Profile {
         draft.finish()
     }
 
-    /// Rankings that are numbers already: for each ballot in turn, each candidate's place, 0 the best, equals alike. Voters
-    /// are called 1, 2, 3. Ballots beyond [`MOST_CELLS`] are left out, and all are if a candidate is listed twice or has no name.
+    /// Rankings that are numbers already: for each ballot in turn, each candidate's place, 0 the
+    /// best, equals alike. Voters are called 1, 2, 3. Ballots beyond [`MOST_CELLS`] are left out,
+    /// and all are if a candidate is listed twice or has no name.
     pub fn of_places(candidates: Vec<String>, places: &[u16]) -> Self {
         let count = candidates.len();
         let mut draft = Gather::new(candidates);
-        let places = if draft.candidates.len() == count { places } else { &[] };
+        let places = if draft.candidates.len() == count {
+            places
+        } else {
+            &[]
+        };
         let mut tiers: Vec<Vec<u16>> = Vec::new();
-        for (row, places) in places.chunks_exact(count.max(1)).enumerate().take(MOST_CELLS / count.max(1)) {
+        for (row, places) in places
+            .chunks_exact(count.max(1))
+            .enumerate()
+            .take(MOST_CELLS / count.max(1))
+        {
             tiers.iter_mut().for_each(Vec::clear);
             for (candidate, &place) in (0..).zip(places) {
                 let place = usize::from(place).min(count);
@@ -74,11 +88,24 @@ impl Profile {
                 }
                 tiers[place].push(candidate);
             }
-            draft.push_row(tiers.iter().filter(|tier| !tier.is_empty()).map(Vec::as_slice), count);
+            draft.push_row(
+                tiers
+                    .iter()
+                    .filter(|tier| !tier.is_empty())
+                    .map(Vec::as_slice),
+                count,
+            );
             let name = (row + 1).to_string();
-            draft
-                .voters
-                .push(Kept { voter: Voter { name, weight: Weight::ONE, confidence: None, approves: None, scores: None }, row: Some(row) });
+            draft.voters.push(Kept {
+                voter: Voter {
+                    name,
+                    weight: Weight::ONE,
+                    confidence: None,
+                    approves: None,
+                    scores: None,
+                },
+                row: Some(row),
+            });
         }
         draft.finish().0
     }
@@ -98,13 +125,28 @@ impl Profile {
         self.voters.is_empty()
     }
 
-    /// Every voter: name, weight and ranking, best first. Candidates a ballot does not name are left out; an abstention is empty.
+    /// Every voter: name, weight and ranking, best first. Candidates a ballot does not name are
+    /// left out; an abstention is empty.
     pub fn cast(&self) -> impl Iterator<Item = Cast<'_>> {
-        self.voters.iter().enumerate().map(|(at, voter)| Cast { voter: &voter.name, weight: voter.weight, ranking: self.ranking(at) })
+        self.voters.iter().enumerate().map(|(at, voter)| Cast {
+            voter: &voter.name,
+            weight: voter.weight,
+            ranking: self.ranking(at),
+        })
     }
 
-    pub(super) fn assembled(candidates: Vec<String>, voters: Vec<Voter>, columns: Columns, named: Vec<u16>) -> Self {
-        Self { candidates, voters, columns, named }
+    pub(super) fn assembled(
+        candidates: Vec<String>,
+        voters: Vec<Voter>,
+        columns: Columns,
+        named: Vec<u16>,
+    ) -> Self {
+        Self {
+            candidates,
+            voters,
+            columns,
+            named,
+        }
     }
 
     pub(super) fn voters(&self) -> &[Voter] {
@@ -122,7 +164,10 @@ impl Profile {
         }
         let mut tiers: BTreeMap<u64, Vec<&str>> = BTreeMap::new();
         for (at, name) in self.candidates.iter().enumerate() {
-            tiers.entry(self.columns.cell(at, voter)).or_default().push(name);
+            tiers
+                .entry(self.columns.cell(at, voter))
+                .or_default()
+                .push(name);
         }
         let mut ranking: Vec<Vec<&str>> = tiers.into_values().rev().collect();
         if usize::from(self.named[voter]) < self.candidates.len() {
@@ -159,6 +204,10 @@ impl Cast<'_> {
         if self.ranking.is_empty() {
             return "abstains".to_owned();
         }
-        self.ranking.iter().map(|tier| tier.join(" = ")).collect::<Vec<_>>().join(" > ")
+        self.ranking
+            .iter()
+            .map(|tier| tier.join(" = "))
+            .collect::<Vec<_>>()
+            .join(" > ")
     }
 }

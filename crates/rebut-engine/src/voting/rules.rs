@@ -1,4 +1,5 @@
-//! What a count is told besides the ballots: the share that is needed, whether weights count, and how ties are broken.
+//! What a count is told besides the ballots: the share that is needed, whether weights count, and
+//! how ties are broken.
 
 use super::{Threshold, borda, counting::Counting};
 use sha2::{Digest, Sha256};
@@ -7,7 +8,8 @@ use std::{cmp::Reverse, fmt, str::FromStr};
 /// The rules of a count.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Rules {
-    /// The share of the votes a winner needs, compared exactly, in methods that count shares: majority, plurality, weighted, approval.
+    /// The share of the votes a winner needs, compared exactly, in methods that count shares:
+    /// majority, plurality, weighted, approval.
     pub threshold: Option<Threshold>,
     /// Whether weights count in every method; otherwise only in `weighted`.
     pub weigh: bool,
@@ -39,7 +41,10 @@ pub const TIE_RULES: &[(&str, &str)] = &[
     ("order", "whoever is listed first among the candidates"),
     ("borda", "whoever of the tied has the most Borda points"),
     ("condorcet", "whoever of the tied beats every other of them"),
-    ("most-first", "whoever of the tied has the most first choices"),
+    (
+        "most-first",
+        "whoever of the tied has the most first choices",
+    ),
     ("seed:N", "a lot drawn by the number N"),
 ];
 
@@ -53,11 +58,15 @@ impl TieRule {
             Self::Condorcet => {
                 let matrix = counting.matrix();
                 let beats_all = |a: &&usize| tied.iter().all(|&b| **a == b || matrix.beats(**a, b));
-                tied.iter().find(beats_all).map_or_else(|| tied.to_vec(), |winner| vec![*winner])
+                tied.iter()
+                    .find(beats_all)
+                    .map_or_else(|| tied.to_vec(), |winner| vec![*winner])
             }
             Self::Seed(seed) => {
                 let names = counting.profile.candidates();
-                let lot = |at: &&usize| Reverse(Sha256::digest(format!("{seed}\n{}", names[**at])).to_vec());
+                let lot = |at: &&usize| {
+                    Reverse(Sha256::digest(format!("{seed}\n{}", names[**at])).to_vec())
+                };
                 tied.iter().max_by_key(lot).into_iter().copied().collect()
             }
         }
@@ -66,7 +75,10 @@ impl TieRule {
 
 fn best<T: Ord>(tied: &[usize], scores: &[T]) -> Vec<usize> {
     let most = tied.iter().map(|&at| &scores[at]).max();
-    tied.iter().copied().filter(|&at| Some(&scores[at]) == most).collect()
+    tied.iter()
+        .copied()
+        .filter(|&at| Some(&scores[at]) == most)
+        .collect()
 }
 
 impl FromStr for TieBreak {
@@ -78,14 +90,25 @@ impl FromStr for TieBreak {
             "borda" => Ok(TieRule::Borda),
             "condorcet" => Ok(TieRule::Condorcet),
             "most-first" => Ok(TieRule::MostFirst),
-            other => match other.strip_prefix("seed:").and_then(|seed| seed.parse().ok()) {
+            other => match other
+                .strip_prefix("seed:")
+                .and_then(|seed| seed.parse().ok())
+            {
                 Some(seed) => Ok(TieRule::Seed(seed)),
-                None => {
-                    Err(format!("unknown tie-break `{other}`: use order, borda, condorcet, most-first or seed:N, or several with commas"))
-                }
+                None => Err(format!(
+                    "unknown tie-break `{other}`: use order, borda, condorcet, most-first or \
+                     seed:N, or several with commas"
+                )),
             },
         };
-        if text == "none" { Ok(Self::default()) } else { text.split(',').map(rule).collect::<Result<_, _>>().map(Self) }
+        if text == "none" {
+            Ok(Self::default())
+        } else {
+            text.split(',')
+                .map(rule)
+                .collect::<Result<_, _>>()
+                .map(Self)
+        }
     }
 }
 
@@ -106,6 +129,13 @@ impl fmt::Display for TieBreak {
         if self.0.is_empty() {
             return f.write_str("none");
         }
-        f.write_str(&self.0.iter().map(ToString::to_string).collect::<Vec<_>>().join(","))
+        f.write_str(
+            &self
+                .0
+                .iter()
+                .map(ToString::to_string)
+                .collect::<Vec<_>>()
+                .join(","),
+        )
     }
 }

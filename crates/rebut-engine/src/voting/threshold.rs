@@ -1,5 +1,6 @@
-//! The share a winner needs, with two ways to compare: debates round to the precision it was written in, so that 2 of 3 judges reach
-//! 0.67; counts of ballots compare exactly, so that 99 of 200 never reach 0.5. Pure.
+//! The share a winner needs, with two ways to compare: debates round to the precision it was
+//! written in, so that 2 of 3 judges reach 0.67; counts of ballots compare exactly, so that 99 of
+//! 200 never reach 0.5. Pure.
 
 use super::exact::Exact;
 use num_bigint::BigInt;
@@ -19,13 +20,20 @@ impl Threshold {
             return Err(format!("must be above 0 and at most 1, not {value}"));
         }
         // The shortest text that reads back as this number is what was written.
-        let decimals = value.to_string().split_once('.').map_or(0, |(_, digits)| digits.len());
+        let decimals = value
+            .to_string()
+            .split_once('.')
+            .map_or(0, |(_, digits)| digits.len());
         // Two digits at least: whoever writes 0.7 means 70 %, which 2 of 3 is not.
-        Ok(Self { value, decimals: u32::try_from(decimals).unwrap_or(9).clamp(2, 9) })
+        Ok(Self {
+            value,
+            decimals: u32::try_from(decimals).unwrap_or(9).clamp(2, 9),
+        })
     }
 
-    /// Whether `votes` of `ballots` reach it when the share is rounded to the digits of the threshold: the rule of debates, for
-    /// panels of a few judges. Nobody reaches anything without ballots.
+    /// Whether `votes` of `ballots` reach it when the share is rounded to the digits of the
+    /// threshold: the rule of debates, for panels of a few judges. Nobody reaches anything without
+    /// ballots.
     pub fn reached(&self, votes: u128, ballots: u128) -> bool {
         if ballots == 0 || votes == 0 {
             return false;
@@ -36,15 +44,16 @@ impl Threshold {
         }
         let unit = 10u128.pow(self.decimals);
         let needed = (self.value * unit as f64).round() as u128;
-        // Weights come in tiny units; what is left of the largest sums after this loses less than any threshold can tell.
+        // Weights come in tiny units; what is left of the largest sums after this loses less than
+        // any threshold can tell.
         let (votes, ballots) = reduced(votes, ballots);
         // The share in units of the threshold's last digit, rounded half up, in whole numbers.
         let share = (2 * votes * unit + ballots) / (2 * ballots);
         share >= needed
     }
 
-    /// Whether `votes` of `total` are this share or more, without any rounding: the rule of `vote`. Nobody reaches anything
-    /// without votes.
+    /// Whether `votes` of `total` are this share or more, without any rounding: the rule of `vote`.
+    /// Nobody reaches anything without votes.
     pub(super) fn reached_exactly(&self, votes: &Exact, total: &Exact) -> bool {
         !votes.is_zero() && !total.is_zero() && *votes >= total * &self.as_written()
     }
@@ -53,8 +62,13 @@ impl Threshold {
     fn as_written(&self) -> Exact {
         let text = self.value.to_string();
         let (whole, part) = text.split_once('.').unwrap_or((&text, ""));
-        let digits: BigInt = format!("{whole}{part}").parse().expect("a number between 0 and 1 is written in digits");
-        Exact::of_units(digits, u32::try_from(part.len()).expect("a float has at most some hundred digits"))
+        let digits: BigInt = format!("{whole}{part}")
+            .parse()
+            .expect("a number between 0 and 1 is written in digits");
+        Exact::of_units(
+            digits,
+            u32::try_from(part.len()).expect("a float has at most some hundred digits"),
+        )
     }
 }
 
@@ -97,7 +111,11 @@ mod tests {
         ];
         for (votes, ballots, threshold, expected) in rows {
             let threshold = Threshold::new(threshold).expect("in range");
-            assert_eq!(threshold.reached(votes, ballots), expected, "{votes} of {ballots} at {threshold:?}");
+            assert_eq!(
+                threshold.reached(votes, ballots),
+                expected,
+                "{votes} of {ballots} at {threshold:?}"
+            );
         }
         for (votes, total, threshold, expected) in [
             (2, 3, 0.67, false),
@@ -116,7 +134,10 @@ mod tests {
         ] {
             let threshold = Threshold::new(threshold).expect("in range");
             let found = threshold.reached_exactly(&Exact::whole(votes), &Exact::whole(total));
-            assert_eq!(found, expected, "{votes} of {total} at exactly {threshold:?}");
+            assert_eq!(
+                found, expected,
+                "{votes} of {total} at exactly {threshold:?}"
+            );
         }
         for bad in [0.0, -0.1, 1.01, f64::NAN, f64::INFINITY] {
             assert!(Threshold::new(bad).is_err(), "{bad}");

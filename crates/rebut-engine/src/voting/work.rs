@@ -1,4 +1,5 @@
-//! How much work a count is, known before it begins: what is asked for by strangers is counted only up to a limit. Pure.
+//! How much work a count is, known before it begins: what is asked for by strangers is counted only
+//! up to a limit. Pure.
 
 use super::{Method, Rules, TieRule};
 
@@ -33,8 +34,16 @@ impl Work {
         if self.steps <= most {
             return Ok(());
         }
-        let Self { steps, formula, candidates, ballots } = self;
-        Err(format!("{candidates} candidates and {ballots} ballots are {formula} = {steps} steps of work, more than {most}"))
+        let Self {
+            steps,
+            formula,
+            candidates,
+            ballots,
+        } = self;
+        Err(format!(
+            "{candidates} candidates and {ballots} ballots are {formula} = {steps} steps of work, \
+             more than {most}"
+        ))
     }
 }
 
@@ -42,13 +51,25 @@ impl Method {
     /// How much work it is to count so many ballots on so many candidates.
     pub fn work(&self, candidates: usize, ballots: usize, rules: &Rules) -> Work {
         let (c, b) = (candidates as u64, ballots as u64);
-        let has_pairs = self.grows == Grows::Pairs || rules.tie_break.0.contains(&TieRule::Condorcet);
+        let has_pairs =
+            self.grows == Grows::Pairs || rules.tie_break.0.contains(&TieRule::Condorcet);
         let (steps, formula) = match self.grows {
-            _ if has_pairs => (c.saturating_mul(c).saturating_mul(b.saturating_add(c)), "candidates² × (ballots + candidates)"),
-            Grows::Rounds => (c.saturating_mul(c).saturating_mul(b), "candidates² × ballots"),
+            _ if has_pairs => (
+                c.saturating_mul(c).saturating_mul(b.saturating_add(c)),
+                "candidates² × (ballots + candidates)",
+            ),
+            Grows::Rounds => (
+                c.saturating_mul(c).saturating_mul(b),
+                "candidates² × ballots",
+            ),
             _ => (c.saturating_mul(b), "candidates × ballots"),
         };
-        Work { steps, formula, candidates, ballots }
+        Work {
+            steps,
+            formula,
+            candidates,
+            ballots,
+        }
     }
 }
 
@@ -69,12 +90,24 @@ mod tests {
             ("condorcet", "", usize::MAX, 2, u64::MAX),
         ];
         for (name, tie_break, candidates, ballots, steps) in rows {
-            let tie_break = if tie_break.is_empty() { Default::default() } else { tie_break.parse().expect("a rule") };
-            let rules = Rules { tie_break, ..Rules::default() };
-            let work = method(name).expect("a method").work(candidates, ballots, &rules);
+            let tie_break = if tie_break.is_empty() {
+                Default::default()
+            } else {
+                tie_break.parse().expect("a rule")
+            };
+            let rules = Rules {
+                tie_break,
+                ..Rules::default()
+            };
+            let work = method(name)
+                .expect("a method")
+                .work(candidates, ballots, &rules);
             assert_eq!(work.steps, steps, "{name}");
             assert_eq!(work.within(steps), Ok(()));
-            assert!(work.within(steps - 1).is_err_and(|problem| problem.contains(work.formula)));
+            assert!(
+                work.within(steps - 1)
+                    .is_err_and(|problem| problem.contains(work.formula))
+            );
         }
     }
 }

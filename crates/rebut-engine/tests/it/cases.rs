@@ -1,4 +1,5 @@
-//! Every case folder gives what it promises, also when it is crashed at any point; and can be replayed.
+//! Every case folder gives what it promises, also when it is crashed at any point; and can be
+//! replayed.
 
 use rebut_engine::{formats::FORMATS, memory::MemoryStore};
 use rebut_testkit::{cases::Case, crash};
@@ -13,7 +14,10 @@ fn cases() -> Vec<Case> {
 #[tokio::test(start_paused = true)]
 async fn cases_give_what_they_promise() {
     for case in cases() {
-        let (_, ran) = case.run(Arc::new(MemoryStore::new())).await.unwrap_or_else(|error| panic!("{}: {error}", case.name));
+        let (_, ran) = case
+            .run(Arc::new(MemoryStore::new()))
+            .await
+            .unwrap_or_else(|error| panic!("{}: {error}", case.name));
         case.check(&ran);
     }
 }
@@ -25,13 +29,22 @@ async fn agents_are_told_what_the_snapshots_show() {
         case.check_seen().await;
         formats.insert(case.start.format.clone());
     }
-    let missing: Vec<&str> = FORMATS.iter().map(|format| format.name).filter(|name| !formats.contains(*name)).collect();
-    assert!(missing.is_empty(), "no case of {missing:?} has a seen.md; make an empty one and run with REBUT_UPDATE_CASES=1");
+    let missing: Vec<&str> = FORMATS
+        .iter()
+        .map(|format| format.name)
+        .filter(|name| !formats.contains(*name))
+        .collect();
+    assert!(
+        missing.is_empty(),
+        "no case of {missing:?} has a seen.md; make an empty one and run with REBUT_UPDATE_CASES=1"
+    );
 }
 
 /// The cases of solve, or all others: they are long, and two tests run side by side.
 fn cases_of_solve(wanted: bool) -> impl Iterator<Item = Case> {
-    cases().into_iter().filter(move |case| (case.start.format == "solve") == wanted)
+    cases()
+        .into_iter()
+        .filter(move |case| (case.start.format == "solve") == wanted)
 }
 
 #[tokio::test(start_paused = true)]
@@ -66,20 +79,39 @@ async fn a_crash_of_solve_at_any_append_leads_to_the_same_end() {
 async fn every_case_replays_byte_for_byte_without_its_model() {
     for case in cases() {
         let store = Arc::new(MemoryStore::new());
-        let (id, ran) = case.run(store.clone()).await.unwrap_or_else(|error| panic!("{}: {error}", case.name));
+        let (id, ran) = case
+            .run(store.clone())
+            .await
+            .unwrap_or_else(|error| panic!("{}: {error}", case.name));
         let model = case.model();
-        let replayed = case.desk(store, model.clone()).replay(id).await.unwrap_or_else(|error| panic!("{}: {error}", case.name));
+        let replayed = case
+            .desk(store, model.clone())
+            .replay(id)
+            .await
+            .unwrap_or_else(|error| panic!("{}: {error}", case.name));
         assert_eq!(replayed.transcript, ran.transcript, "{}", case.name);
         assert!(replayed.identical, "{}", case.name);
-        assert_eq!(model.calls(), Vec::new(), "{}: a replay asks nobody", case.name);
+        assert_eq!(
+            model.calls(),
+            Vec::new(),
+            "{}: a replay asks nobody",
+            case.name
+        );
     }
 }
 
-/// Journals from before a debate could stop when nothing moves lack the setting; by the rules they began with, every round is played.
+/// Journals from before a debate could stop when nothing moves lack the setting; by the rules they
+/// began with, every round is played.
 #[tokio::test(start_paused = true)]
 async fn a_debate_pinned_without_the_setting_plays_every_round() {
-    let mut case = Case::read(&Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/cases/decide/stable-and-goes-on"));
-    let removed = case.start.config.as_object_mut().and_then(|config| config.remove("stop_when_stable"));
+    let mut case = Case::read(
+        &Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/cases/decide/stable-and-goes-on"),
+    );
+    let removed = case
+        .start
+        .config
+        .as_object_mut()
+        .and_then(|config| config.remove("stop_when_stable"));
     assert_eq!(removed, Some(false.into()), "the case says so itself");
     let (_, ran) = case.run(Arc::new(MemoryStore::new())).await.expect("a run");
     case.check(&ran);

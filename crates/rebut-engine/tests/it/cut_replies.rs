@@ -1,5 +1,5 @@
-//! Replies that were cut: every kind of reply of every format, cut at every byte. A cut reply is nothing,
-//! or, where only words around the reply were lost, exactly the reply of the whole text.
+//! Replies that were cut: every kind of reply of every format, cut at every byte. A cut reply is
+//! nothing, or, where only words around the reply were lost, exactly the reply of the whole text.
 
 use rebut_engine::{
     DebateId,
@@ -31,7 +31,10 @@ struct Dressed {
 
 impl Dressed {
     fn new(before: &str, reply: &str, after: &str) -> Self {
-        Self { text: [before, reply, after].concat(), end: before.len() + reply.len() }
+        Self {
+            text: [before, reply, after].concat(),
+            end: before.len() + reply.len(),
+        }
     }
 
     /// A reply as models wrap it. What is thought aloud holds a complete reply too, which is none.
@@ -40,18 +43,27 @@ impl Dressed {
         let with_comma = format!("{},}}", reply.strip_suffix('}').expect("an object"));
         vec![
             Self::new("", reply, "\n"),
-            Self::new("Sure! Here it is:\n```json\n", reply, "\n```\nAnything else?"),
+            Self::new(
+                "Sure! Here it is:\n```json\n",
+                reply,
+                "\n```\nAnything else?",
+            ),
             Self::new(&format!("<think>Perhaps {reply}? No.</think>\n"), reply, ""),
             Self::new("[", reply, "]"),
             Self::new("Between {braces} and prose ", &with_comma, " it stands."),
         ]
     }
 
-    /// Every text that a cut may leave, with its length before it was made readable: a cut may fall into a
-    /// character.
+    /// Every text that a cut may leave, with its length before it was made readable: a cut may fall
+    /// into a character.
     fn cuts(&self) -> impl Iterator<Item = (usize, String)> {
         let bytes = self.text.as_bytes();
-        (0..bytes.len()).map(|length| (length, String::from_utf8_lossy(&bytes[..length]).into_owned()))
+        (0..bytes.len()).map(|length| {
+            (
+                length,
+                String::from_utf8_lossy(&bytes[..length]).into_owned(),
+            )
+        })
     }
 }
 
@@ -74,8 +86,10 @@ impl Cutter {
 impl Model for Cutter {
     async fn ask(&self, request: Request<'_>) -> Result<Answer, Fault> {
         let answer = self.script.ask(request).await?;
-        let is_bare = serde_json::from_str::<serde_json::Value>(&answer.text).is_ok_and(|json| json.is_object());
-        let is_valid = is_bare && answer.finish == Finish::Complete && (request.fits)(&answer.text).is_ok();
+        let is_bare = serde_json::from_str::<serde_json::Value>(&answer.text)
+            .is_ok_and(|json| json.is_object());
+        let is_valid =
+            is_bare && answer.finish == Finish::Complete && (request.fits)(&answer.text).is_ok();
         if is_valid && self.is_wanted(request.schema.name, &answer.text) {
             check_cuts(request.turn, &answer.text, request.fits);
         }
@@ -92,37 +106,60 @@ fn check_cuts(turn: &str, reply: &str, fits: &Fits<'_>) {
     for dressed in Dressed::all(reply) {
         assert_eq!(fits(&dressed.text), Ok(()), "{turn}: {}", dressed.text);
         for (length, cut) in dressed.cuts() {
-            assert!(length >= dressed.end || fits(&cut).is_err(), "{turn}: {length} bytes were taken for the reply: {cut}");
+            assert!(
+                length >= dressed.end || fits(&cut).is_err(),
+                "{turn}: {length} bytes were taken for the reply: {cut}"
+            );
         }
     }
 }
 
-/// The replies of the case folders, by the name of their form; each was cut while its turn was asked.
+/// The replies of the case folders, by the name of their form; each was cut while its turn was
+/// asked.
 async fn replies_by_kind() -> BTreeMap<String, BTreeSet<String>> {
     let kinds = Arc::default();
     for case in Case::all(&Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/cases")) {
-        let cutter = Cutter { script: case.model(), kinds: Arc::clone(&kinds) };
+        let cutter = Cutter {
+            script: case.model(),
+            kinds: Arc::clone(&kinds),
+        };
         let desk = case.desk(Arc::new(MemoryStore::new()), Arc::new(cutter));
-        desk.run(case.start.clone()).await.unwrap_or_else(|error| panic!("{}: {error}", case.name));
+        desk.run(case.start.clone())
+            .await
+            .unwrap_or_else(|error| panic!("{}: {error}", case.name));
     }
     kinds.lock().unwrap_or_else(PoisonError::into_inner).clone()
 }
 
 /// What a text is read as, whatever the turn would check besides.
 fn read<R: Reply>(text: &str) -> Option<R> {
-    extract::<R>(text, &|_| Ok(())).ok().map(|found| found.reply)
+    extract::<R>(text, &|_| Ok(()))
+        .ok()
+        .map(|found| found.reply)
 }
 
 /// How many cuts of these replies were read, all of them as the whole reply.
 fn check_values<R: Reply>(replies: &BTreeSet<String>) -> usize {
     let mut checked = 0;
     // A call of a tool has the form's name too, and is none of its replies.
-    for (text, whole) in replies.iter().filter_map(|text| Some((text, serde_json::to_value(read::<R>(text)?).ok()))) {
+    for (text, whole) in replies
+        .iter()
+        .filter_map(|text| Some((text, serde_json::to_value(read::<R>(text)?).ok())))
+    {
         for dressed in Dressed::all(text) {
             for (length, cut) in dressed.cuts() {
                 if let Some(found) = read::<R>(&cut) {
-                    assert!(length >= dressed.end, "{}: read out of {length} bytes: {cut}", R::NAME);
-                    assert_eq!(serde_json::to_value(found).ok(), whole, "{}: {cut}", R::NAME);
+                    assert!(
+                        length >= dressed.end,
+                        "{}: read out of {length} bytes: {cut}",
+                        R::NAME
+                    );
+                    assert_eq!(
+                        serde_json::to_value(found).ok(),
+                        whole,
+                        "{}: {cut}",
+                        R::NAME
+                    );
                 }
                 checked += 1;
             }
@@ -186,45 +223,92 @@ fn rows() -> Vec<Row> {
 async fn no_cut_of_any_reply_counts() {
     let kinds = replies_by_kind().await;
     let rows = rows();
-    let unknown: Vec<&String> = kinds.keys().filter(|kind| !rows.iter().any(|(name, _)| name == kind)).collect();
+    let unknown: Vec<&String> = kinds
+        .keys()
+        .filter(|kind| !rows.iter().any(|(name, _)| name == kind))
+        .collect();
     assert!(unknown.is_empty(), "no row for {unknown:?}");
     for (name, check) in rows {
-        let replies = kinds.get(name).unwrap_or_else(|| panic!("no case folder has a valid reply of the kind {name}"));
+        let replies = kinds
+            .get(name)
+            .unwrap_or_else(|| panic!("no case folder has a valid reply of the kind {name}"));
         assert!(check(replies) > 0, "{name}: nothing was cut");
     }
 }
 
-/// A journal as an older program wrote it, which made up for missing tails: nothing pinned about whole
-/// replies, and one that lacks its last bracket was counted. Up to the event `most`.
-async fn older_journal(store: &MemoryStore, case: &Case, whole_replies: bool, most: usize) -> Portable {
+/// A journal as an older program wrote it, which made up for missing tails: nothing pinned about
+/// whole replies, and one that lacks its last bracket was counted. Up to the event `most`.
+async fn older_journal(
+    store: &MemoryStore,
+    case: &Case,
+    whole_replies: bool,
+    most: usize,
+) -> Portable {
     let desk = case.desk(Arc::new(store.clone()), case.model());
     let (id, _) = desk.run(case.start.clone()).await.expect("a run");
     let debate = DebateId::new();
     let mut records: Vec<Record> = Vec::new();
-    for record in desk.records(id).await.expect("a journal").into_iter().take(most) {
+    for record in desk
+        .records(id)
+        .await
+        .expect("a journal")
+        .into_iter()
+        .take(most)
+    {
         let event = match record.event().expect("an event").expect("a known one") {
-            Event::DebateStarted(started) => Event::DebateStarted(Arc::new(Started { whole_replies, ..Started::clone(&started) })),
+            Event::DebateStarted(started) => Event::DebateStarted(Arc::new(Started {
+                whole_replies,
+                ..Started::clone(&started)
+            })),
             Event::TurnCompleted(completed) if &*completed.turn == "recommend/risk" => {
-                let text = completed.text.trim_end().strip_suffix('}').expect("an object").to_owned();
-                Event::TurnCompleted(Arc::new(TurnCompleted { text, ..TurnCompleted::clone(&completed) }))
+                let text = completed
+                    .text
+                    .trim_end()
+                    .strip_suffix('}')
+                    .expect("an object")
+                    .to_owned();
+                Event::TurnCompleted(Arc::new(TurnCompleted {
+                    text,
+                    ..TurnCompleted::clone(&completed)
+                }))
             }
             event => event,
         };
-        let place = Place { round: record.round, phase: record.phase.clone(), agent: record.agent.clone() };
+        let place = Place {
+            round: record.round,
+            phase: record.phase.clone(),
+            agent: record.agent.clone(),
+        };
         let prev = records.last().map_or(Hash::default(), |last| last.hash);
-        records.push(Record::new(debate, record.seq, prev, record.ts.clone(), place, &event));
+        records.push(Record::new(
+            debate,
+            record.seq,
+            prev,
+            record.ts.clone(),
+            place,
+            &event,
+        ));
     }
-    let (count, head) = records.last().map(|last| (last.seq, last.hash)).expect("events");
+    let (count, head) = records
+        .last()
+        .map(|last| (last.seq, last.hash))
+        .expect("events");
     let checkpoints = vec![Seal::from_secret(&[7; 32]).close(debate, count, head)];
-    Portable { debate, records, checkpoints }
+    Portable {
+        debate,
+        records,
+        checkpoints,
+    }
 }
 
-/// What was counted stays counted: an older debate is replayed and resumed by the rules it began with, down
-/// to the byte. By those of today the same reply would have been asked for again, and a replay says so
-/// instead of going on with somebody absent.
+/// What was counted stays counted: an older debate is replayed and resumed by the rules it began
+/// with, down to the byte. By those of today the same reply would have been asked for again, and a
+/// replay says so instead of going on with somebody absent.
 #[tokio::test(start_paused = true)]
 async fn an_older_debate_goes_on_by_the_rules_it_began_with() {
-    let case = Case::read(&Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/cases/decide/convinced-in-round-2"));
+    let case = Case::read(
+        &Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/cases/decide/convinced-in-round-2"),
+    );
     let trusted = [Seal::from_secret(&[7; 32]).public().to_owned()];
     let import = async |whole_replies: bool, most: usize| {
         let store = MemoryStore::new();
@@ -237,15 +321,41 @@ async fn an_older_debate_goes_on_by_the_rules_it_began_with() {
     let (desk, older, _) = import(false, usize::MAX).await;
     let replayed = desk.replay(older).await.expect("a replay");
     assert!(replayed.identical, "{}", replayed.transcript);
-    let ended = desk.view(older).await.expect("a view").outcome.expect("an end");
+    let ended = desk
+        .view(older)
+        .await
+        .expect("a view")
+        .outcome
+        .expect("an end");
 
     let (desk, today, _) = import(true, usize::MAX).await;
-    let refused = desk.replay(today).await.expect_err("the clarification is not there");
-    assert!(refused.to_string().contains("turn `recommend/risk/clarify` (attempt 1) was never recorded"), "{refused}");
+    let refused = desk
+        .replay(today)
+        .await
+        .expect_err("the clarification is not there");
+    assert!(
+        refused
+            .to_string()
+            .contains("turn `recommend/risk/clarify` (attempt 1) was never recorded"),
+        "{refused}"
+    );
 
     let first_round = 10;
     let (desk, open, model) = import(false, first_round).await;
-    let outcome = desk.resume(open).await.expect("it resumes").outcome().await.expect("it ends");
+    let outcome = desk
+        .resume(open)
+        .await
+        .expect("it resumes")
+        .outcome()
+        .await
+        .expect("it ends");
     assert_eq!(*outcome, ended);
-    assert!(model.calls().iter().all(|(turn, _)| turn.starts_with("challenge 2/")), "{:?}", model.calls());
+    assert!(
+        model
+            .calls()
+            .iter()
+            .all(|(turn, _)| turn.starts_with("challenge 2/")),
+        "{:?}",
+        model.calls()
+    );
 }

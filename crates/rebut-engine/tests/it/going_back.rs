@@ -1,6 +1,6 @@
-//! A store that goes back behind what a live run wrote: what it lost is written again, or the run is given
-//! up and says so; never is anything written behind a record that is not its predecessor, and nothing is
-//! tried without a pause.
+//! A store that goes back behind what a live run wrote: what it lost is written again, or the run
+//! is given up and says so; never is anything written behind a record that is not its predecessor,
+//! and nothing is tried without a pause.
 
 use crate::kernel::{Only, Overheard, case};
 use rebut_engine::{
@@ -30,11 +30,29 @@ use std::{
 #[tokio::test(start_paused = true)]
 async fn a_store_may_go_back_by_any_number_of_events_after_any_append() {
     let mut given_up = 0;
-    for name in ["decide/three-rounds", "decide/contested", "review/two-pairs", "solve/reflexion"] {
-        let case = Case::read(&Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/cases").join(name));
-        let tally = suite(&case, async || in_memory(), 1, &[1, 2, 3, 5, 8, 13, 40, 1000]).await;
+    for name in [
+        "decide/three-rounds",
+        "decide/contested",
+        "review/two-pairs",
+        "solve/reflexion",
+    ] {
+        let case = Case::read(
+            &Path::new(env!("CARGO_MANIFEST_DIR"))
+                .join("tests/cases")
+                .join(name),
+        );
+        let tally = suite(
+            &case,
+            async || in_memory(),
+            1,
+            &[1, 2, 3, 5, 8, 13, 40, 1000],
+        )
+        .await;
         println!("{name}: {tally:?}");
-        assert!(tally.went_on > 30 && tally.cancelled > 20, "{name}: {tally:?}");
+        assert!(
+            tally.went_on > 30 && tally.cancelled > 20,
+            "{name}: {tally:?}"
+        );
         given_up += tally.given_up;
     }
     assert!(given_up > 0, "no more is kept than a little");
@@ -55,7 +73,8 @@ impl Observer for Told {
     }
 
     fn restored(&self, _: DebateId, events: u64) {
-        self.restored.fetch_add(usize::try_from(events).expect("few"), Ordering::SeqCst);
+        self.restored
+            .fetch_add(usize::try_from(events).expect("few"), Ordering::SeqCst);
     }
 
     fn stalled(&self, _: DebateId, _: &str) {
@@ -66,17 +85,28 @@ impl Observer for Told {
 fn told_desk(case: &Case, store: Arc<dyn Store>, told: &Arc<Told>) -> Desk {
     struct Everybody(Arc<dyn rebut_engine::model::Model>);
     impl rebut_engine::model::Models for Everybody {
-        fn open(&self, _: &str) -> Result<Arc<dyn rebut_engine::model::Model>, rebut_engine::model::Fault> {
+        fn open(
+            &self,
+            _: &str,
+        ) -> Result<Arc<dyn rebut_engine::model::Model>, rebut_engine::model::Fault> {
             Ok(self.0.clone())
         }
     }
-    let options = DeskOptions { clock: Arc::new(SimulatedClock::new()), observer: Some(told.clone()), ..DeskOptions::default() };
+    let options = DeskOptions {
+        clock: Arc::new(SimulatedClock::new()),
+        observer: Some(told.clone()),
+        ..DeskOptions::default()
+    };
     Desk::with_options(store, Arc::new(Everybody(case.model())), options)
 }
 
 #[tokio::test(start_paused = true)]
 async fn what_is_refused_without_a_reason_is_tried_ever_more_slowly_and_told_of_once() {
-    let (case, tries, told) = (case("contested"), Arc::new(AtomicUsize::new(0)), Arc::new(Told::default()));
+    let (case, tries, told) = (
+        case("contested"),
+        Arc::new(AtomicUsize::new(0)),
+        Arc::new(Told::default()),
+    );
     let counted = tries.clone();
     // As where what is read comes from another server than the one that is written to.
     let store = Interposed::new(MemoryStore::new(), move |store, append| {
@@ -86,16 +116,29 @@ async fn what_is_refused_without_a_reason_is_tried_ever_more_slowly_and_told_of_
                 return store.append(append).await;
             }
             tries.fetch_add(1, Ordering::SeqCst);
-            Err(StoreError::Conflict { debate: append.debate, count: append.after + 9, head: Hash::of(b"elsewhere") })
+            Err(StoreError::Conflict {
+                debate: append.debate,
+                count: append.after + 9,
+                head: Hash::of(b"elsewhere"),
+            })
         })
     });
-    let running = told_desk(&case, Arc::new(store), &told).start(case.start.clone()).await.expect("it begins");
+    let running = told_desk(&case, Arc::new(store), &told)
+        .start(case.start.clone())
+        .await
+        .expect("it begins");
     let waited = tokio::time::timeout(Duration::from_secs(600), running.outcome()).await;
     assert!(waited.is_err(), "it waits: {waited:?}");
     let tries = tries.load(Ordering::SeqCst);
     // From a tenth of a second to five, for ten minutes.
     assert!((100..200).contains(&tries), "{tries}");
-    assert_eq!((told.stalled.load(Ordering::SeqCst), told.restored.load(Ordering::SeqCst)), (1, 0));
+    assert_eq!(
+        (
+            told.stalled.load(Ordering::SeqCst),
+            told.restored.load(Ordering::SeqCst)
+        ),
+        (1, 0)
+    );
 }
 
 /// Whoever watches a run that is given up is told, not left with events that are there no more.
@@ -105,7 +148,12 @@ async fn whoever_watched_a_run_that_was_given_up_is_told() {
     let memory = MemoryStore::new();
     let other: Arc<Mutex<Option<MemoryStore>>> = Arc::default();
     let (first, then) = (memory.clone(), other.clone());
-    let current = move || then.lock().expect("nobody panics").clone().unwrap_or_else(|| first.clone());
+    let current = move || {
+        then.lock()
+            .expect("nobody panics")
+            .clone()
+            .unwrap_or_else(|| first.clone())
+    };
     let reading = current.clone();
     let store = Interposed::new(MemoryStore::new(), move |_, append| {
         let (store, other) = (current(), other.clone());
@@ -117,10 +165,18 @@ async fn whoever_watched_a_run_that_was_given_up_is_told() {
                 let mut records = store.load(debate, 0).await?;
                 records.truncate(6);
                 let (ts, prev) = (records[5].ts.clone(), records[5].hash);
-                let note = Event::HumanNoted(HumanNoted { text: "x".to_owned(), by: "ann".to_owned() });
+                let note = Event::HumanNoted(HumanNoted {
+                    text: "x".to_owned(),
+                    by: "ann".to_owned(),
+                });
                 records.push(Record::new(debate, 7, prev, ts, Place::default(), &note));
                 let restored = MemoryStore::new();
-                restored.append(Append { records, ..Append::new(debate, 0, Hash::default()) }).await?;
+                restored
+                    .append(Append {
+                        records,
+                        ..Append::new(debate, 0, Hash::default())
+                    })
+                    .await?;
                 *other.lock().expect("nobody panics") = Some(restored);
             }
             appended
@@ -133,27 +189,57 @@ async fn whoever_watched_a_run_that_was_given_up_is_told() {
     let mut watch = desk.watch(id, 0).await.expect("a watch");
     let mut seen = 0;
     let why = loop {
-        match tokio::time::timeout(Duration::from_secs(60), watch.next()).await.expect("it is told in the end") {
+        match tokio::time::timeout(Duration::from_secs(60), watch.next())
+            .await
+            .expect("it is told in the end")
+        {
             Ok(Some(record)) => seen = record.seq,
             Ok(None) => break None,
             Err(error) => break Some(error),
         }
     };
     let went_back = |error: &DeskError| matches!(error, DeskError::Halted(Halt::WentBack { .. }));
-    assert!(seen < 9 || why.as_ref().is_some_and(went_back), "{seen}: {why:?}");
+    assert!(
+        seen < 9 || why.as_ref().is_some_and(went_back),
+        "{seen}: {why:?}"
+    );
     let ended = running.outcome().await;
     assert!(ended.as_ref().is_err_and(went_back), "{ended:?}");
-    assert_eq!(*told.halted.lock().expect("nobody panics"), [ended.expect_err("it was given up")]);
-    assert_eq!(store.runner(id).await, Ok(None), "whoever looks for it finds it");
-    assert_eq!(store.load(id, 0).await.expect("a journal").len(), 7, "nothing was written behind what is not ours");
-    // Another process goes on, with numbers that were used here before: whoever watches it here stays.
+    assert_eq!(
+        *told.halted.lock().expect("nobody panics"),
+        [ended.expect_err("it was given up")]
+    );
+    assert_eq!(
+        store.runner(id).await,
+        Ok(None),
+        "whoever looks for it finds it"
+    );
+    assert_eq!(
+        store.load(id, 0).await.expect("a journal").len(),
+        7,
+        "nothing was written behind what is not ours"
+    );
+    // Another process goes on, with numbers that were used here before: whoever watches it here
+    // stays.
     let model = Arc::new(Overheard::holding(case.model(), "risk"));
-    let options = DeskOptions { clock: Arc::new(SimulatedClock::new()), ..DeskOptions::default() };
+    let options = DeskOptions {
+        clock: Arc::new(SimulatedClock::new()),
+        ..DeskOptions::default()
+    };
     let other = Desk::with_options(store.clone(), Arc::new(Only(model.clone())), options);
     let running = other.adopt(id).await.expect("it goes on from there");
     model.asked().await;
-    let resumed = store.load(id, 0).await.expect("a journal").iter().rposition(|record| record.kind == "debate.resumed");
-    assert_eq!(resumed, Some(7), "its number is one that the first run gave to something else");
+    let resumed = store
+        .load(id, 0)
+        .await
+        .expect("a journal")
+        .iter()
+        .rposition(|record| record.kind == "debate.resumed");
+    assert_eq!(
+        resumed,
+        Some(7),
+        "its number is one that the first run gave to something else"
+    );
     let mut watch = desk.watch(id, 0).await.expect("a watch");
     let over = async { while watch.next().await.expect("readable").is_some() {} };
     let cut_off = tokio::time::timeout(Duration::from_secs(60), over).await;

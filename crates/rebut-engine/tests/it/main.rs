@@ -1,4 +1,5 @@
-//! The engine's own tests: cases and their crashes, audits, replies, steering, replay, who hears whom, planning, reviews, voting, wisdom, tools.
+//! The engine's own tests: cases and their crashes, audits, replies, steering, replay, who hears
+//! whom, planning, reviews, voting, wisdom, tools.
 
 mod approval;
 mod audits;

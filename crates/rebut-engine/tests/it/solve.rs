@@ -1,4 +1,5 @@
-//! What cases cannot show of solve: every subset of phases, hidden tests that nobody is told, and gates that people decide.
+//! What cases cannot show of solve: every subset of phases, hidden tests that nobody is told, and
+//! gates that people decide.
 
 use rebut_engine::{
     Desk, DeskOptions, Fork, Start,
@@ -30,7 +31,10 @@ struct Overheard<M> {
 #[async_trait::async_trait]
 impl<M: Model> Model for Overheard<M> {
     async fn ask(&self, request: Request<'_>) -> Result<Answer, Fault> {
-        self.told.lock().expect("nobody panicked").push(format!("{}\n{}", request.prompt.system, request.prompt.user));
+        self.told.lock().expect("nobody panicked").push(format!(
+            "{}\n{}",
+            request.prompt.system, request.prompt.user
+        ));
         self.inner.ask(request).await
     }
 }
@@ -44,21 +48,42 @@ impl Models for Everybody {
 }
 
 fn start(input: Value, config: Value) -> Start {
-    let roles = ["generator", "implementer", "critic", "tester", "red-team", "judge"];
+    let roles = [
+        "generator",
+        "implementer",
+        "critic",
+        "tester",
+        "red-team",
+        "judge",
+    ];
     Start {
         format: "solve".to_owned(),
         input,
         config,
-        agents: roles.iter().map(|role| Role::built_in(role).expect("a built-in role").played_by("rehearsal")).collect(),
+        agents: roles
+            .iter()
+            .map(|role| {
+                Role::built_in(role)
+                    .expect("a built-in role")
+                    .played_by("rehearsal")
+            })
+            .collect(),
         seed: Some(7),
         ..Start::default()
     }
 }
 
 fn desk(model: Arc<dyn Model>) -> Desk {
-    let options =
-        DeskOptions { clock: Arc::new(SimulatedClock::new()), sandbox: Arc::new(ToySandbox::default()), ..DeskOptions::default() };
-    Desk::with_options(Arc::new(MemoryStore::new()), Arc::new(Everybody(model)), options)
+    let options = DeskOptions {
+        clock: Arc::new(SimulatedClock::new()),
+        sandbox: Arc::new(ToySandbox::default()),
+        ..DeskOptions::default()
+    };
+    Desk::with_options(
+        Arc::new(MemoryStore::new()),
+        Arc::new(Everybody(model)),
+        options,
+    )
 }
 
 fn result_of(outcome: &Outcome) -> SolveResult {
@@ -69,34 +94,80 @@ const HIDDEN: &str = "zebracanary: has quixotic\nokapicanary: lacks mellifluous\
 
 #[tokio::test(start_paused = true)]
 async fn every_subset_of_the_phases_runs_and_nobody_is_told_a_hidden_test() {
-    let model = Arc::new(Overheard { inner: RehearsalModel, told: Mutex::default() });
+    let model = Arc::new(Overheard {
+        inner: RehearsalModel,
+        told: Mutex::default(),
+    });
     for bits in 0..256_u32 {
-        let phases: Vec<Phase> =
-            Phase::ALL.into_iter().enumerate().filter(|(at, _)| bits & (1 << at) != 0).map(|(_, phase)| phase).collect();
-        let config = Config { phases: phases.clone(), clarify_from_words: 0, ..Config::default() };
-        let input = json!({"task": "Add two numbers.", "language": "python", "tests": "adds: has a + b\n", "hidden_tests": HIDDEN});
+        let phases: Vec<Phase> = Phase::ALL
+            .into_iter()
+            .enumerate()
+            .filter(|(at, _)| bits & (1 << at) != 0)
+            .map(|(_, phase)| phase)
+            .collect();
+        let config = Config {
+            phases: phases.clone(),
+            clarify_from_words: 0,
+            ..Config::default()
+        };
+        let input = json!({"task": "Add two \
+            numbers.", "language": "python", "tests": "adds: has a + b\n", "hidden_tests": HIDDEN});
         let start = start(input, serde_json::to_value(config).expect("JSON"));
-        let (_, outcome) = desk(model.clone()).run(start).await.unwrap_or_else(|error| panic!("{phases:?}: {error}"));
-        assert_eq!((outcome.outcome, &outcome.degraded), (Ending::Completed, &Vec::new()), "{phases:?}: {}", outcome.summary);
+        let (_, outcome) = desk(model.clone())
+            .run(start)
+            .await
+            .unwrap_or_else(|error| panic!("{phases:?}: {error}"));
+        assert_eq!(
+            (outcome.outcome, &outcome.degraded),
+            (Ending::Completed, &Vec::new()),
+            "{phases:?}: {}",
+            outcome.summary
+        );
         let result = result_of(&outcome);
-        let held: Vec<&str> = result.phases.iter().filter(|phase| phase.held).map(|phase| phase.phase.as_str()).collect();
-        assert_eq!(held, phases.iter().map(|phase| phase.name()).collect::<Vec<_>>());
-        assert_eq!(result.phases.len(), 8, "those that were not held are listed too");
-        assert_eq!(result.candidates.len(), 2, "{phases:?}: somebody always writes");
+        let held: Vec<&str> = result
+            .phases
+            .iter()
+            .filter(|phase| phase.held)
+            .map(|phase| phase.phase.as_str())
+            .collect();
+        assert_eq!(
+            held,
+            phases.iter().map(|phase| phase.name()).collect::<Vec<_>>()
+        );
+        assert_eq!(
+            result.phases.len(),
+            8,
+            "those that were not held are listed too"
+        );
+        assert_eq!(
+            result.candidates.len(),
+            2,
+            "{phases:?}: somebody always writes"
+        );
         assert!(result.code.contains("REHEARSAL"), "{phases:?}");
         let hidden = result.hidden.expect("hidden tests ran");
         assert_eq!((hidden.passed, hidden.total), (1, 2), "{phases:?}");
-        assert!(result.tests.is_none_or(|tests| tests.passed != tests.total), "a stub is never called passed");
+        assert!(
+            result.tests.is_none_or(|tests| tests.passed != tests.total),
+            "a stub is never called passed"
+        );
     }
     let told = model.told.lock().expect("nobody panicked");
     assert!(told.len() > 1000, "only {} prompts", told.len());
     for word in ["zebracanary", "okapicanary", "quixotic", "mellifluous"] {
-        assert!(told.iter().all(|prompt| !prompt.contains(word)), "somebody was told `{word}`");
+        assert!(
+            told.iter().all(|prompt| !prompt.contains(word)),
+            "somebody was told `{word}`"
+        );
     }
 }
 
 fn case(name: &str) -> Case {
-    Case::read(&Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/cases/solve").join(name))
+    Case::read(
+        &Path::new(env!("CARGO_MANIFEST_DIR"))
+            .join("tests/cases/solve")
+            .join(name),
+    )
 }
 
 /// Both decisions, by a person while the debate waits.
@@ -116,21 +187,60 @@ async fn a_person_decides_at_a_gate() {
                 break opened;
             }
         };
-        assert!(opened.summary.contains("given tests 2 of 2 hold"), "{}", opened.summary);
-        let code = opened.pending.as_ref().and_then(|pending| pending["candidates"][0]["code"].as_str());
-        assert!(code.is_some_and(|code| !code.is_empty()), "the code itself is shown: {:?}", opened.pending);
-        let decision =
-            |approved, by: &str| GateDecided { gate: opened.gate.clone(), approved, by: by.to_owned(), reason: "seen".to_owned() };
-        desk.decide(id, decision(approved, "somebody"), Some(opened.content)).await.expect("decided");
+        assert!(
+            opened.summary.contains("given tests 2 of 2 hold"),
+            "{}",
+            opened.summary
+        );
+        let code = opened
+            .pending
+            .as_ref()
+            .and_then(|pending| pending["candidates"][0]["code"].as_str());
+        assert!(
+            code.is_some_and(|code| !code.is_empty()),
+            "the code itself is shown: {:?}",
+            opened.pending
+        );
+        let decision = |approved, by: &str| GateDecided {
+            gate: opened.gate.clone(),
+            approved,
+            by: by.to_owned(),
+            reason: "seen".to_owned(),
+        };
+        desk.decide(id, decision(approved, "somebody"), Some(opened.content))
+            .await
+            .expect("decided");
         let outcome = running.outcome().await.expect("an end");
         assert_eq!(outcome.outcome, ending, "{}", outcome.summary);
-        let again = desk.decide(id, decision(!approved, "somebody else"), None).await;
+        let again = desk
+            .decide(id, decision(!approved, "somebody else"), None)
+            .await;
         assert!(again.is_err(), "a gate is decided once");
         let ungated = BTreeMap::from([("gates".to_owned(), json!([]))]);
-        let fork = |config| Fork { at: "end".to_owned(), config, ..Fork::default() };
-        assert!(matches!(desk.fork(id, fork(ungated)).await, Err(DeskError::BadRequest(_))), "nor does a fork lose it");
-        let forked = desk.fork(id, fork(BTreeMap::new())).await.expect("it forks").outcome().await.expect("an end");
-        assert_eq!(forked.outcome, Ending::Rejected, "a fork asks again, and here nobody answers");
+        let fork = |config| Fork {
+            at: "end".to_owned(),
+            config,
+            ..Fork::default()
+        };
+        assert!(
+            matches!(
+                desk.fork(id, fork(ungated)).await,
+                Err(DeskError::BadRequest(_))
+            ),
+            "nor does a fork lose it"
+        );
+        let forked = desk
+            .fork(id, fork(BTreeMap::new()))
+            .await
+            .expect("it forks")
+            .outcome()
+            .await
+            .expect("an end");
+        assert_eq!(
+            forked.outcome,
+            Ending::Rejected,
+            "a fork asks again, and here nobody answers"
+        );
         assert!(store.load(id, 0).await.expect("a journal").len() > 5);
     }
 }
@@ -140,23 +250,40 @@ async fn a_person_decides_at_a_gate() {
 async fn a_met_limit_leaves_the_best_code_so_far() {
     let mut case = case("straight");
     let limits = rebut_engine::event::Limits {
-        caps: rebut_engine::budget::Caps { calls: Some(8), ..Default::default() },
+        caps: rebut_engine::budget::Caps {
+            calls: Some(8),
+            ..Default::default()
+        },
         ..rebut_engine::event::Limits::default()
     };
     case.start.limits = Some(limits);
     let (_, ran) = case.run(Arc::new(MemoryStore::new())).await.expect("a run");
-    assert_eq!(ran.outcome.outcome, Ending::Stopped, "{}", ran.outcome.summary);
+    assert_eq!(
+        ran.outcome.outcome,
+        Ending::Stopped,
+        "{}",
+        ran.outcome.summary
+    );
     let result = result_of(&ran.outcome);
-    assert!(result.code.contains("a + b") && result.chosen.contains("met a limit"), "{}", result.chosen);
+    assert!(
+        result.code.contains("a + b") && result.chosen.contains("met a limit"),
+        "{}",
+        result.chosen
+    );
     assert_eq!(result.hidden, None, "hidden tests score an end, not a stop");
 }
 
-/// A linter is a run like any other: on record, once for each text, and not where the settings of the journal know nothing of it.
+/// A linter is a run like any other: on record, once for each text, and not where the settings of
+/// the journal know nothing of it.
 #[tokio::test(start_paused = true)]
 async fn each_text_is_linted_once_and_journals_of_before_are_not() {
     type Change = fn(&mut Value);
     let rows: [(&str, Change, &[&str]); 5] = [
-        ("as it is", |_| {}, &["lint 1/generator", "lint 2/implementer", "lint 3/generator"]),
+        (
+            "as it is",
+            |_| {},
+            &["lint 1/generator", "lint 2/implementer", "lint 3/generator"],
+        ),
         ("switched off", |config| config["lints"] = json!(false), &[]),
         (
             "settings of before",
@@ -168,8 +295,16 @@ async fn each_text_is_linted_once_and_journals_of_before_are_not() {
             },
             &[],
         ),
-        ("no such program", |config| config["tools"]["lint"] = json!(["absent"]), &["lint 1/generator"]),
-        ("the table's is not there either", |config| config["tools"]["lint"] = json!([]), &["lint 1/generator"]),
+        (
+            "no such program",
+            |config| config["tools"]["lint"] = json!(["absent"]),
+            &["lint 1/generator"],
+        ),
+        (
+            "the table's is not there either",
+            |config| config["tools"]["lint"] = json!([]),
+            &["lint 1/generator"],
+        ),
     ];
     for (why, change, expected) in rows {
         let mut case = case("linted");
@@ -181,15 +316,32 @@ async fn each_text_is_linted_once_and_journals_of_before_are_not() {
         let runs: Vec<String> = events
             .iter()
             .filter_map(|record| match record.event() {
-                Ok(Some(Event::RunStarted(started))) if started.run.starts_with("lint") => Some(started.run.to_string()),
+                Ok(Some(Event::RunStarted(started))) if started.run.starts_with("lint") => {
+                    Some(started.run.to_string())
+                }
                 _ => None,
             })
             .collect();
         assert_eq!(runs, expected, "{why}");
-        let lints: Vec<Option<u32>> = desk.view(id).await.expect("a view").code.iter().map(|code| code.metrics.lints).collect();
-        let found = if expected.len() == 3 { [Some(2), Some(1), Some(0), Some(0)] } else { [None; 4] };
+        let lints: Vec<Option<u32>> = desk
+            .view(id)
+            .await
+            .expect("a view")
+            .code
+            .iter()
+            .map(|code| code.metrics.lints)
+            .collect();
+        let found = if expected.len() == 3 {
+            [Some(2), Some(1), Some(0), Some(0)]
+        } else {
+            [None; 4]
+        };
         assert_eq!(lints, found, "{why}");
-        assert_eq!(result_of(&outcome).without_evidence, None, "{why}: a missing linter takes no evidence away");
+        assert_eq!(
+            result_of(&outcome).without_evidence,
+            None,
+            "{why}: a missing linter takes no evidence away"
+        );
         assert!(desk.replay(id).await.expect("a replay").identical, "{why}");
     }
 }

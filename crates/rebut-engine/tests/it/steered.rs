@@ -1,5 +1,6 @@
-//! A person's word that is on record reaches the run, however it comes there: by news, by what an append of
-//! the run itself meets, before, during or after a resumption, and though whoever was to carry it out dies.
+//! A person's word that is on record reaches the run, however it comes there: by news, by what an
+//! append of the run itself meets, before, during or after a resumption, and though whoever was to
+//! carry it out dies.
 
 use crate::kernel::{Only, Overheard, case, cut};
 use rebut_engine::{
@@ -28,23 +29,54 @@ use tokio::sync::Notify;
 const FOR_EVER: Duration = Duration::from_secs(86_400);
 
 fn cancel() -> Event {
-    Event::HumanCancelled(HumanCancelled { by: "anna".to_owned(), reason: "enough".to_owned() })
+    Event::HumanCancelled(HumanCancelled {
+        by: "anna".to_owned(),
+        reason: "enough".to_owned(),
+    })
 }
 
 fn pause() -> Event {
-    Event::HumanPaused(HumanPaused { by: "anna".to_owned() })
+    Event::HumanPaused(HumanPaused {
+        by: "anna".to_owned(),
+    })
 }
 
 fn note() -> Event {
-    Event::HumanNoted(HumanNoted { text: "x".to_owned(), by: "ben".to_owned() })
+    Event::HumanNoted(HumanNoted {
+        text: "x".to_owned(),
+        by: "ben".to_owned(),
+    })
 }
 
 /// Another process appends to a debate. The number of its event.
 async fn say(store: &dyn Store, id: DebateId, event: &Event) -> u64 {
-    let head = store.pick(id, &Pick { most: Some(0), ..Pick::default() }).await.expect("readable").head;
+    let head = store
+        .pick(
+            id,
+            &Pick {
+                most: Some(0),
+                ..Pick::default()
+            },
+        )
+        .await
+        .expect("readable")
+        .head;
     let (seq, hash) = head.map_or((0, Hash::default()), |head| (head.seq, head.hash));
-    let record = Record::new(id, seq + 1, hash, "2026-01-01T00:00:00.000Z".into(), Place::default(), event);
-    store.append(Append { records: vec![record], ..Append::new(id, seq, hash) }).await.expect("memory can be written");
+    let record = Record::new(
+        id,
+        seq + 1,
+        hash,
+        "2026-01-01T00:00:00.000Z".into(),
+        Place::default(),
+        event,
+    );
+    store
+        .append(Append {
+            records: vec![record],
+            ..Append::new(id, seq, hash)
+        })
+        .await
+        .expect("memory can be written");
     seq + 1
 }
 
@@ -57,7 +89,11 @@ struct Counted {
 
 impl Counted {
     fn new(said: &Arc<AtomicBool>) -> Arc<Self> {
-        Arc::new(Self { inner: case("contested").model(), said: said.clone(), asked: AtomicUsize::new(0) })
+        Arc::new(Self {
+            inner: case("contested").model(),
+            said: said.clone(),
+            asked: AtomicUsize::new(0),
+        })
     }
 }
 
@@ -72,7 +108,10 @@ impl Model for Counted {
 }
 
 fn desk(store: impl Store, model: Arc<dyn Model>) -> Desk {
-    let options = DeskOptions { clock: Arc::new(SimulatedClock::new()), ..DeskOptions::default() };
+    let options = DeskOptions {
+        clock: Arc::new(SimulatedClock::new()),
+        ..DeskOptions::default()
+    };
     Desk::with_options(Arc::new(store), Arc::new(Only(model)), options)
 }
 
@@ -84,8 +123,14 @@ struct Met {
     at: Mutex<(u64, u64)>,
 }
 
-/// A store in which somebody else says something right before an append: the first that `is_it` picks.
-fn meets(memory: &MemoryStore, event: Event, is_it: impl Fn(&Append) -> bool + Send + Sync + 'static, met: &Arc<Met>) -> Interposed {
+/// A store in which somebody else says something right before an append: the first that `is_it`
+/// picks.
+fn meets(
+    memory: &MemoryStore,
+    event: Event,
+    is_it: impl Fn(&Append) -> bool + Send + Sync + 'static,
+    met: &Arc<Met>,
+) -> Interposed {
     let met = met.clone();
     Interposed::new(memory.clone(), move |store, append| {
         let is_now = is_it(&append) && !met.said.swap(true, Ordering::SeqCst);
@@ -112,7 +157,9 @@ fn of(kind: &'static str) -> impl Fn(&Append) -> bool + Send + Sync + 'static {
 }
 
 async fn ended(running: rebut_engine::Running, what: &str) -> Result<Ending, DeskError> {
-    let ended = tokio::time::timeout(FOR_EVER, running.outcome()).await.unwrap_or_else(|_| panic!("{what}: it waits for ever"));
+    let ended = tokio::time::timeout(FOR_EVER, running.outcome())
+        .await
+        .unwrap_or_else(|_| panic!("{what}: it waits for ever"));
     ended.map(|outcome| outcome.outcome)
 }
 
@@ -126,17 +173,27 @@ async fn a_cancel_that_any_append_of_the_run_meets_ends_the_debate_and_nobody_is
         let (memory, met) = (MemoryStore::new(), Arc::new(Met::default()));
         let model = Counted::new(&met.said);
         let desk = desk(meets(&memory, cancel(), number(at), &met), model.clone());
-        let running = desk.start(case("contested").start).await.expect("it starts");
+        let running = desk
+            .start(case("contested").start)
+            .await
+            .expect("it starts");
         let (id, what) = (running.id, format!("before append {at}"));
         let ending = ended(running, &what).await;
         if !met.said.load(Ordering::SeqCst) {
             break;
         }
         met_by += 1;
-        assert_eq!((ending, model.asked.load(Ordering::SeqCst)), (Ok(Ending::Cancelled), 0), "{what}");
+        assert_eq!(
+            (ending, model.asked.load(Ordering::SeqCst)),
+            (Ok(Ending::Cancelled), 0),
+            "{what}"
+        );
         let view = desk.view(id).await.expect("a view");
         let summary = view.outcome.expect("an end").summary;
-        assert!(summary.contains("anna") && summary.contains("enough"), "{what}: {summary}");
+        assert!(
+            summary.contains("anna") && summary.contains("enough"),
+            "{what}: {summary}"
+        );
         assert_eq!(memory.runner(id).await, Ok(None), "{what}");
     }
     assert!(met_by > 8, "{met_by} appends");
@@ -147,8 +204,14 @@ async fn a_pause_that_an_append_of_the_run_meets_is_made_before_the_next_round()
     let mut paused = 0;
     for at in 2.. {
         let (memory, met) = (MemoryStore::new(), Arc::new(Met::default()));
-        let desk = desk(meets(&memory, pause(), number(at), &met), case("contested").model());
-        let running = desk.start(case("contested").start).await.expect("it starts");
+        let desk = desk(
+            meets(&memory, pause(), number(at), &met),
+            case("contested").model(),
+        );
+        let running = desk
+            .start(case("contested").start)
+            .await
+            .expect("it starts");
         let (id, what) = (running.id, format!("before append {at}"));
         let ending = ended(running, &what).await;
         if !met.said.load(Ordering::SeqCst) {
@@ -156,12 +219,20 @@ async fn a_pause_that_an_append_of_the_run_meets_is_made_before_the_next_round()
         }
         let records = memory.load(id, 0).await.expect("a journal");
         let (_, last) = *met.at.lock().expect("no panic");
-        let later = records.iter().filter(|record| record.seq > last && record.kind == "turn.started").count();
+        let later = records
+            .iter()
+            .filter(|record| record.seq > last && record.kind == "turn.started")
+            .count();
         assert_eq!(later, 0, "{what}: {ending:?}");
         if ending == PAUSED {
             paused += 1;
-            let by = records.last().and_then(|record| record.event().ok().flatten());
-            assert!(matches!(by, Some(Event::DebatePaused(paused)) if paused.by.as_deref() == Some("anna")), "{what}");
+            let by = records
+                .last()
+                .and_then(|record| record.event().ok().flatten());
+            assert!(
+                matches!(by, Some(Event::DebatePaused(paused)) if paused.by.as_deref() == Some("anna")),
+                "{what}"
+            );
         } else {
             assert_eq!(ending, Ok(Ending::Contested), "{what}");
         }
@@ -171,19 +242,32 @@ async fn a_pause_that_an_append_of_the_run_meets_is_made_before_the_next_round()
 
 /// A debate whose process died in its last round, in a store of its own.
 async fn interrupted() -> (MemoryStore, DebateId) {
-    interrupted_at(|records| records.iter().rposition(|record| record.kind == "turn.started")).await
+    interrupted_at(|records| {
+        records
+            .iter()
+            .rposition(|record| record.kind == "turn.started")
+    })
+    .await
 }
 
 async fn interrupted_at(last: fn(&[Record]) -> Option<usize>) -> (MemoryStore, DebateId) {
     let whole = MemoryStore::new();
-    let (id, _) = desk(whole.clone(), case("contested").model()).run(case("contested").start).await.expect("it ends");
+    let (id, _) = desk(whole.clone(), case("contested").model())
+        .run(case("contested").start)
+        .await
+        .expect("it ends");
     let records = whole.load(id, 0).await.expect("a journal");
     let asked = last(&records).expect("such an event");
     ((*cut(&whole, id, asked + 1).await).clone(), id)
 }
 
 async fn go_on(desk: &Desk, id: DebateId, word: &str) -> rebut_engine::Running {
-    if word == "nobody's" { desk.adopt(id).await } else { desk.resume(id).await }.expect("it goes on")
+    if word == "nobody's" {
+        desk.adopt(id).await
+    } else {
+        desk.resume(id).await
+    }
+    .expect("it goes on")
 }
 
 #[tokio::test(start_paused = true)]
@@ -201,7 +285,10 @@ async fn what_is_said_while_a_debate_is_taken_up_is_heard() {
         let (memory, id) = interrupted().await;
         let met = Arc::new(Met::default());
         let model = Counted::new(&met.said);
-        let desk = desk(meets(&memory, event.clone(), of("debate.resumed"), &met), model.clone());
+        let desk = desk(
+            meets(&memory, event.clone(), of("debate.resumed"), &met),
+            model.clone(),
+        );
         let running = go_on(&desk, id, word).await;
         assert_eq!(ended(running, &what).await, ending, "{what}");
         let goes_on = ending == Ok(Ending::Contested);
@@ -209,49 +296,99 @@ async fn what_is_said_while_a_debate_is_taken_up_is_heard() {
     }
 }
 
-/// Whoever takes a debate up to carry out a word may die before it has; the next one carries it out.
+/// Whoever takes a debate up to carry out a word may die before it has; the next one carries it
+/// out.
 #[tokio::test(start_paused = true)]
 async fn a_word_outlives_whoever_was_to_carry_it_out() {
-    // What was said, at whose word the debate goes on first, what cannot be written then, and how it ends.
+    // What was said, at whose word the debate goes on first, what cannot be written then, and how
+    // it ends.
     let rows = [
-        (cancel(), "nobody's", "debate.completed", Ok(Ending::Cancelled)),
-        (cancel(), "a person's", "debate.completed", Ok(Ending::Cancelled)),
+        (
+            cancel(),
+            "nobody's",
+            "debate.completed",
+            Ok(Ending::Cancelled),
+        ),
+        (
+            cancel(),
+            "a person's",
+            "debate.completed",
+            Ok(Ending::Cancelled),
+        ),
         (pause(), "nobody's", "debate.paused", PAUSED),
         (pause(), "a person's", "turn.started", Ok(Ending::Contested)),
     ];
     for (event, word, breaks, ending) in rows {
-        let what = format!("{}, then a death at {breaks} after {word} word", event.kind());
+        let what = format!(
+            "{}, then a death at {breaks} after {word} word",
+            event.kind()
+        );
         let (memory, id) = interrupted().await;
         say(&memory, id, &event).await;
         let dies = Interposed::new(memory.clone(), move |store, append| {
             let breaks = append.records.iter().any(|record| record.kind == breaks);
-            Box::pin(async move { if breaks { Err(StoreError::Failed("it dies".to_owned())) } else { store.append(append).await } })
+            Box::pin(async move {
+                if breaks {
+                    Err(StoreError::Failed("it dies".to_owned()))
+                } else {
+                    store.append(append).await
+                }
+            })
         });
         let first = desk(dies, case("contested").model());
         let died = ended(go_on(&first, id, word).await, &what).await;
-        assert_eq!(died, Err(DeskError::Halted(Halt::Store(StoreError::Failed("it dies".to_owned())))), "{what}");
+        assert_eq!(
+            died,
+            Err(DeskError::Halted(Halt::Store(StoreError::Failed(
+                "it dies".to_owned()
+            )))),
+            "{what}"
+        );
         let model = Counted::new(&Arc::new(AtomicBool::new(true)));
         let second = desk(memory.clone(), model.clone());
-        assert_eq!(ended(second.adopt(id).await.expect("it goes on"), &what).await, ending, "{what}");
-        assert_eq!(model.asked.load(Ordering::SeqCst) > 0, ending == Ok(Ending::Contested), "{what}");
+        assert_eq!(
+            ended(second.adopt(id).await.expect("it goes on"), &what).await,
+            ending,
+            "{what}"
+        );
+        assert_eq!(
+            model.asked.load(Ordering::SeqCst) > 0,
+            ending == Ok(Ending::Contested),
+            "{what}"
+        );
     }
 }
 
 /// A pause that a person undid by going on does not come back with the next news.
 #[tokio::test(start_paused = true)]
 async fn a_pause_that_a_person_undid_does_not_come_back() {
-    let (memory, id) = interrupted_at(|records| records.iter().position(|record| record.kind == "turn.started")).await;
+    let (memory, id) = interrupted_at(|records| {
+        records
+            .iter()
+            .position(|record| record.kind == "turn.started")
+    })
+    .await;
     say(&memory, id, &pause()).await;
-    let model = Arc::new(Overheard::holding(case("contested").model(), "recommend/risk"));
+    let model = Arc::new(Overheard::holding(
+        case("contested").model(),
+        "recommend/risk",
+    ));
     let news = Arc::new(Notify::new());
-    let desk = desk(Interposed::counting(memory.clone()).hearing(news.clone()), model.clone());
+    let desk = desk(
+        Interposed::counting(memory.clone()).hearing(news.clone()),
+        model.clone(),
+    );
     let running = desk.resume(id).await.expect("it goes on");
     model.asked().await;
     let mut watch = desk.watch(id, 0).await.expect("a watch").from_here();
     say(&memory, id, &note()).await;
     news.notify_one();
     // Whoever watches is told after the run is.
-    let told = tokio::time::timeout(FOR_EVER, watch.next()).await.expect("news").expect("readable").expect("an event");
+    let told = tokio::time::timeout(FOR_EVER, watch.next())
+        .await
+        .expect("news")
+        .expect("readable")
+        .expect("an event");
     assert_eq!(told.kind, "human.noted");
     model.release();
     assert_eq!(ended(running, "resumed").await, Ok(Ending::Contested));
@@ -262,33 +399,76 @@ static GOES_ON: Notify = Notify::const_new();
 
 /// Records a fact, which waits for the next append, and waits itself.
 async fn noting(debate: &Debate) -> Result<Outcome, Halt> {
-    let fact = RoundCompleted { step: "thinking".to_owned(), answered: Vec::new(), absent: Vec::new() };
-    debate.note(Place::default(), Event::RoundCompleted(fact)).await?;
+    let fact = RoundCompleted {
+        step: "thinking".to_owned(),
+        answered: Vec::new(),
+        absent: Vec::new(),
+    };
+    debate
+        .note(Place::default(), Event::RoundCompleted(fact))
+        .await?;
     WAITS.notify_one();
     GOES_ON.notified().await;
     (FORMATS[0].run)(debate).await
 }
 
-const NOTING: &[Format] = &[Format { name: "decide", run: |debate| -> Run<'_> { Box::pin(noting(debate)) }, ..FORMATS[0] }];
+const NOTING: &[Format] = &[Format {
+    name: "decide",
+    run: |debate| -> Run<'_> { Box::pin(noting(debate)) },
+    ..FORMATS[0]
+}];
 
-/// What a run derived waits for some append. If that is a person's, and fails, it waits for the next.
+/// What a run derived waits for some append. If that is a person's, and fails, it waits for the
+/// next.
 #[tokio::test(start_paused = true)]
 async fn facts_of_the_run_do_not_go_with_a_note_that_cannot_be_written() {
     let memory = MemoryStore::new();
     let store = Interposed::new(memory.clone(), |store, append| {
-        let is_note = append.records.iter().any(|record| record.kind == "human.noted");
-        Box::pin(async move { if is_note { Err(StoreError::Failed("broken".to_owned())) } else { store.append(append).await } })
+        let is_note = append
+            .records
+            .iter()
+            .any(|record| record.kind == "human.noted");
+        Box::pin(async move {
+            if is_note {
+                Err(StoreError::Failed("broken".to_owned()))
+            } else {
+                store.append(append).await
+            }
+        })
     });
-    let options = DeskOptions { clock: Arc::new(SimulatedClock::new()), formats: NOTING, ..DeskOptions::default() };
-    let desk = Desk::with_options(Arc::new(store), Arc::new(Only(case("contested").model())), options);
-    let running = desk.start(case("contested").start).await.expect("it starts");
+    let options = DeskOptions {
+        clock: Arc::new(SimulatedClock::new()),
+        formats: NOTING,
+        ..DeskOptions::default()
+    };
+    let desk = Desk::with_options(
+        Arc::new(store),
+        Arc::new(Only(case("contested").model())),
+        options,
+    );
+    let running = desk
+        .start(case("contested").start)
+        .await
+        .expect("it starts");
     let id = running.id;
     WAITS.notified().await;
-    assert!(desk.note(id, "mind the rain", "ben").await.is_err(), "it is told");
+    assert!(
+        desk.note(id, "mind the rain", "ben").await.is_err(),
+        "it is told"
+    );
     GOES_ON.notify_one();
     assert_eq!(ended(running, "after a note").await, Ok(Ending::Contested));
-    let is_fact = |record: &Record| record.kind == "round.completed" && record.data.contains("thinking");
-    assert!(memory.load(id, 0).await.expect("a journal").iter().any(is_fact), "the fact is on record");
+    let is_fact =
+        |record: &Record| record.kind == "round.completed" && record.data.contains("thinking");
+    assert!(
+        memory
+            .load(id, 0)
+            .await
+            .expect("a journal")
+            .iter()
+            .any(is_fact),
+        "the fact is on record"
+    );
 }
 
 /// A claim is not given up under a run that has just begun.
@@ -323,7 +503,10 @@ async fn a_debate_that_is_taken_up_while_it_is_given_up_keeps_its_claim() {
     assert_eq!(giving_up.await.expect("no panic"), Ok(()));
     let running = taking_up.await.expect("no panic").expect("it goes on");
     model.asked().await;
-    assert!(memory.runner(id).await.expect("claims").is_some(), "it runs here, and nobody else may take it");
+    assert!(
+        memory.runner(id).await.expect("claims").is_some(),
+        "it runs here, and nobody else may take it"
+    );
     assert!(desk.give_up(id, "no model").await.is_err(), "it runs");
     model.release();
     assert_eq!(ended(running, "taken up").await, Ok(Ending::Contested));

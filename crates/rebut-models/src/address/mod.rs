@@ -1,4 +1,5 @@
-//! Where requests go: an address is parsed once, checked once, and the very value that was checked is what is dialled.
+//! Where requests go: an address is parsed once, checked once, and the very value that was checked
+//! is what is dialled.
 
 mod network;
 
@@ -7,7 +8,8 @@ pub use network::{KnownNames, OnlyPublic, is_local, is_public};
 use reqwest::Url;
 use std::{fmt, net::IpAddr};
 
-/// An address of an HTTP server: scheme, host, port and path, and nothing that two parsers could read in two ways.
+/// An address of an HTTP server: scheme, host, port and path, and nothing that two parsers could
+/// read in two ways.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Address(Url);
 
@@ -40,7 +42,8 @@ pub enum BadAddress {
 }
 
 impl Address {
-    /// Reads an address. What stands before an `@`, and a fragment, is refused: it may be a secret, or hide the host.
+    /// Reads an address. What stands before an `@`, and a fragment, is refused: it may be a secret,
+    /// or hide the host.
     pub fn parse(text: &str) -> Result<Self, BadAddress> {
         let lower = text.to_ascii_lowercase();
         let url = Url::parse(text).map_err(|error| BadAddress::Unreadable(error.to_string()))?;
@@ -48,7 +51,10 @@ impl Address {
             return Err(BadAddress::OtherScheme(url.scheme().to_owned()));
         }
         // Parsers mend `https:/host` and `https:\\\\host`; we do not.
-        let rest = lower.strip_prefix("https://").or_else(|| lower.strip_prefix("http://")).filter(|rest| !rest.starts_with('/'));
+        let rest = lower
+            .strip_prefix("https://")
+            .or_else(|| lower.strip_prefix("http://"))
+            .filter(|rest| !rest.starts_with('/'));
         let rest = rest.ok_or(BadAddress::Odd("anything but two slashes after the scheme"))?;
         if text.contains('\\') {
             return Err(BadAddress::Odd("backslashes"));
@@ -69,12 +75,21 @@ impl Address {
     /// The same without a query, for what paths are added to.
     pub fn parse_base(text: &str) -> Result<Self, BadAddress> {
         let address = Self::parse(text)?;
-        if address.0.query().is_some() { Err(BadAddress::Holds("query")) } else { Ok(address) }
+        if address.0.query().is_some() {
+            Err(BadAddress::Holds("query"))
+        } else {
+            Ok(address)
+        }
     }
 
-    /// The same, unless what is sent there could be read on the way. `in_clear` is the user's word that it may.
+    /// The same, unless what is sent there could be read on the way. `in_clear` is the user's word
+    /// that it may.
     pub fn secure(self, in_clear: bool) -> Result<Self, BadAddress> {
-        if in_clear || self.0.scheme() == "https" || self.is_loopback() { Ok(self) } else { Err(BadAddress::InClear(self.place())) }
+        if in_clear || self.0.scheme() == "https" || self.is_loopback() {
+            Ok(self)
+        } else {
+            Err(BadAddress::InClear(self.place()))
+        }
     }
 
     /// Whether it is on this machine, whichever way its host is written.
@@ -103,7 +118,11 @@ impl Address {
 
     /// The same without a port that goes without saying, for people.
     pub fn authority(&self) -> &str {
-        let rest = self.0.as_str().split_once("://").map_or("", |(_, rest)| rest);
+        let rest = self
+            .0
+            .as_str()
+            .split_once("://")
+            .map_or("", |(_, rest)| rest);
         rest.split(['/', '?']).next().unwrap_or_default()
     }
 
@@ -113,7 +132,11 @@ impl Address {
 
     /// Scheme, host and port.
     pub fn origin(&self) -> Origin {
-        Origin { scheme: self.0.scheme().to_owned(), host: self.host().trim_end_matches('.').to_owned(), port: self.port() }
+        Origin {
+            scheme: self.0.scheme().to_owned(),
+            host: self.host().trim_end_matches('.').to_owned(),
+            port: self.port(),
+        }
     }
 
     /// The scheme.
@@ -161,10 +184,19 @@ mod tests {
             ("http://127.0.0.1:8080/v1", "http://127.0.0.1:8080"),
             ("http://0x7f.1:8080", "http://127.0.0.1:8080"),
             ("https://[::1]/x", "https://[::1]:443"),
-            ("https://bücher.example/", "https://xn--bcher-kva.example:443"),
+            (
+                "https://bücher.example/",
+                "https://xn--bcher-kva.example:443",
+            ),
         ];
         for (text, origin) in good {
-            assert_eq!(Address::parse(text).map(|address| address.origin().to_string()).as_deref(), Ok(origin), "{text}");
+            assert_eq!(
+                Address::parse(text)
+                    .map(|address| address.origin().to_string())
+                    .as_deref(),
+                Ok(origin),
+                "{text}"
+            );
         }
         let bad = [
             r"https://evil.example\@api.openai.com/v1",
@@ -190,7 +222,11 @@ mod tests {
             "",
         ];
         for text in bad {
-            assert!(Address::parse_base(text).is_err(), "{text:?}: {:?}", Address::parse(text));
+            assert!(
+                Address::parse_base(text).is_err(),
+                "{text:?}: {:?}",
+                Address::parse(text)
+            );
         }
     }
 
@@ -215,14 +251,20 @@ mod tests {
             "http://127.0.0.1.evil.example/",
         ] {
             assert!(!secure(clear), "{clear}");
-            assert!(Address::parse(clear).expect(clear).secure(true).is_ok(), "{clear}: the user's word");
+            assert!(
+                Address::parse(clear).expect(clear).secure(true).is_ok(),
+                "{clear}: the user's word"
+            );
         }
     }
 
     #[test]
     fn a_path_is_added_to_what_was_checked() {
         let address = Address::parse("https://example.org/v1/").expect("an address");
-        assert_eq!(address.below(&["a b", "../c"], Some("x=1")).as_str(), "https://example.org/v1/a%20b/..%2Fc?x=1");
+        assert_eq!(
+            address.below(&["a b", "../c"], Some("x=1")).as_str(),
+            "https://example.org/v1/a%20b/..%2Fc?x=1"
+        );
         assert_eq!(address.to_string(), "https://example.org/v1");
     }
 }

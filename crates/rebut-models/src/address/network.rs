@@ -19,7 +19,12 @@ impl Resolve for KnownNames {
                 let here: [IpAddr; 2] = [Ipv4Addr::LOCALHOST.into(), Ipv6Addr::LOCALHOST.into()];
                 return Ok(Box::new(here.into_iter().map(|ip| SocketAddr::new(ip, 0))) as Addrs);
             }
-            Ok(Box::new(tokio::net::lookup_host((name.as_str(), 0)).await?.collect::<Vec<_>>().into_iter()) as Addrs)
+            Ok(Box::new(
+                tokio::net::lookup_host((name.as_str(), 0))
+                    .await?
+                    .collect::<Vec<_>>()
+                    .into_iter(),
+            ) as Addrs)
         })
     }
 }
@@ -27,7 +32,10 @@ impl Resolve for KnownNames {
 /// Names that never lead outside.
 pub fn is_local(name: &str) -> bool {
     let name = name.trim_end_matches('.');
-    !name.contains('.') || ["localhost", "local", "internal", "home.arpa"].iter().any(|end| name.ends_with(&format!(".{end}")))
+    !name.contains('.')
+        || ["localhost", "local", "internal", "home.arpa"]
+            .iter()
+            .any(|end| name.ends_with(&format!(".{end}")))
 }
 
 /// Networks of IPv4 that are not public, each with the bits that count.
@@ -49,7 +57,8 @@ const NOT_PUBLIC_V4: &[(Ipv4Addr, u32)] = &[
     (Ipv4Addr::new(224, 0, 0, 0), 3),
 ];
 
-/// The network of IPv6 that is public, and what of it is not: protocols of their own (tunnels among them), documentation, IPv4 inside.
+/// The network of IPv6 that is public, and what of it is not: protocols of their own (tunnels among
+/// them), documentation, IPv4 inside.
 const PUBLIC_V6: (Ipv6Addr, u32) = (Ipv6Addr::new(0x2000, 0, 0, 0, 0, 0, 0, 0), 3);
 const NOT_PUBLIC_V6: &[(Ipv6Addr, u32)] = &[
     (Ipv6Addr::new(0x2001, 0, 0, 0, 0, 0, 0, 0), 23),
@@ -61,15 +70,20 @@ const NOT_PUBLIC_V6: &[(Ipv6Addr, u32)] = &[
 /// Whether an address is one that anybody could reach.
 pub fn is_public(ip: IpAddr) -> bool {
     match ip {
-        IpAddr::V4(ip) => !NOT_PUBLIC_V4.iter().any(|(network, bits)| u32::from(ip) >> (32 - bits) == u32::from(*network) >> (32 - bits)),
+        IpAddr::V4(ip) => !NOT_PUBLIC_V4.iter().any(|(network, bits)| {
+            u32::from(ip) >> (32 - bits) == u32::from(*network) >> (32 - bits)
+        }),
         IpAddr::V6(ip) => {
-            let is_in = |(network, bits): &(Ipv6Addr, u32)| u128::from(ip) >> (128 - bits) == u128::from(*network) >> (128 - bits);
+            let is_in = |(network, bits): &(Ipv6Addr, u32)| {
+                u128::from(ip) >> (128 - bits) == u128::from(*network) >> (128 - bits)
+            };
             is_in(&PUBLIC_V6) && !NOT_PUBLIC_V6.iter().any(is_in)
         }
     }
 }
 
-/// Looks names up, and knows public addresses only. What it answers is what is connected to, so a name cannot change in between.
+/// Looks names up, and knows public addresses only. What it answers is what is connected to, so a
+/// name cannot change in between.
 pub struct OnlyPublic;
 
 impl Resolve for OnlyPublic {

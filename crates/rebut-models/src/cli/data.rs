@@ -5,9 +5,11 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
-/// A CLI as a configuration describes it under `[clis.NAME]`. What is left out keeps its built-in value.
+/// A CLI as a configuration describes it under `[clis.NAME]`. What is left out keeps its built-in
+/// value.
 ///
-/// Texts may hold `{prompt}`, `{system}`, `{schema}`, `{schema_file}`, `{model}`, `{effort}`, `{dir}` and `{home}`.
+/// Texts may hold `{prompt}`, `{system}`, `{schema}`, `{schema_file}`, `{model}`, `{effort}`,
+/// `{dir}` and `{home}`.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct CliData {
@@ -29,7 +31,8 @@ pub struct CliData {
     /// Variables of ours it may see, besides `PATH` and `LANG`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub pass: Option<Vec<String>>,
-    /// Files to write before it starts: below its workspace, or with `~/` below its own home (never the user's).
+    /// Files to write before it starts: below its workspace, or with `~/` below its own home (never
+    /// the user's).
     #[serde(skip_serializing_if = "BTreeMap::is_empty")]
     pub files: BTreeMap<String, String>,
     /// Names of files it reads on its own, also in directories above its workspace.
@@ -158,10 +161,12 @@ pub enum Format {
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct Pick {
-    /// Paths and the values they must have, e.g. `{ type = "item.completed", "item.type" = "agent_message" }`.
+    /// Paths and the values they must have, e.g. `{ type = "item.completed", "item.type" =
+    /// "agent_message" }`.
     #[serde(skip_serializing_if = "BTreeMap::is_empty")]
     pub event: BTreeMap<String, String>,
-    /// Where in the event: names between dots, `*` for every member, `@` for the members' names. Empty for nothing but the match.
+    /// Where in the event: names between dots, `*` for every member, `@` for the members' names.
+    /// Empty for nothing but the match.
     #[serde(skip_serializing_if = "String::is_empty")]
     pub at: String,
     /// For failures: their class, where it is not told by the message.
@@ -189,7 +194,8 @@ pub struct UsageAt {
 
 /// The CLIs compiled in.
 pub fn built_in() -> BTreeMap<String, CliData> {
-    toml::from_str(include_str!("clis.toml")).expect("the compiled-in CLIs are valid, as a test shows")
+    toml::from_str(include_str!("clis.toml"))
+        .expect("the compiled-in CLIs are valid, as a test shows")
 }
 
 impl CliData {

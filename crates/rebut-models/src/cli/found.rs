@@ -60,27 +60,53 @@ impl Cli {
         let found = if self.command.contains(std::path::MAIN_SEPARATOR) {
             Some(PathBuf::from(&self.command)).filter(|path| is_executable(path))
         } else {
-            let path = self.passed.get("PATH").map(String::as_str).unwrap_or_default();
+            let path = self
+                .passed
+                .get("PATH")
+                .map(String::as_str)
+                .unwrap_or_default();
             // A relative entry would lead into the agent's own directory.
-            let mut places = std::env::split_paths(path).filter(|place| place.is_absolute()).map(|place| place.join(&self.command));
+            let mut places = std::env::split_paths(path)
+                .filter(|place| place.is_absolute())
+                .map(|place| place.join(&self.command));
             places.find(|path| is_executable(path))
         };
         found.ok_or_else(|| {
-            let message = format!("the program `{}` was not found; install it or set `command` under [clis.{}]", self.command, self.name);
+            let message = format!(
+                "the program `{}` was not found; install it or set `command` under [clis.{}]",
+                self.command, self.name
+            );
             self.fault(rebut_engine::model::FaultKind::Unavailable, &message)
         })
     }
 
     fn info(&self) -> Option<CliInfo> {
         let signed_in = self.is_signed_in();
-        let hint = if signed_in == Some(true) { None } else { self.data.login.clone() };
-        Some(CliInfo { name: self.name.clone(), program: self.program().ok()?, version: None, signed_in, hint: hint.unwrap_or_default() })
+        let hint = if signed_in == Some(true) {
+            None
+        } else {
+            self.data.login.clone()
+        };
+        Some(CliInfo {
+            name: self.name.clone(),
+            program: self.program().ok()?,
+            version: None,
+            signed_in,
+            hint: hint.unwrap_or_default(),
+        })
     }
 
-    /// By a variable or a file. On a Mac the login may be in the keychain, which is not looked into.
+    /// By a variable or a file. On a Mac the login may be in the keychain, which is not looked
+    /// into.
     pub(super) fn is_signed_in(&self) -> Option<bool> {
         let home = self.user_home.as_deref().map(Path::new);
-        let has_file = || self.data.login_files.iter().flatten().any(|file| home.is_some_and(|home| home.join(file).exists()));
+        let has_file = || {
+            self.data
+                .login_files
+                .iter()
+                .flatten()
+                .any(|file| home.is_some_and(|home| home.join(file).exists()))
+        };
         if self.has_key() || has_file() {
             return Some(true);
         }
@@ -90,7 +116,10 @@ impl Cli {
 
     /// Its version, asked once.
     pub(super) async fn version(&self) -> Option<String> {
-        self.version.get_or_init(|| self.ask_version()).await.clone()
+        self.version
+            .get_or_init(|| self.ask_version())
+            .await
+            .clone()
     }
 
     /// A program that does not tell its version is used without.
@@ -100,26 +129,46 @@ impl Cli {
         let paths = place.paths();
         let mut command = Command::new(self.program().ok()?);
         command.args(args).current_dir(place.dir()).env_clear();
-        command.envs(self.passed.iter().filter(|(name, _)| ["PATH", "LANG"].contains(&name.as_str())));
-        command.envs([("HOME", &paths.home), ("TMPDIR", &paths.tmp)]).env("TERM", "dumb").env("NO_COLOR", "1");
-        let limits = Limits { total: VERSION_LIMIT, idle: VERSION_LIMIT, grace: Duration::ZERO };
+        command.envs(
+            self.passed
+                .iter()
+                .filter(|(name, _)| ["PATH", "LANG"].contains(&name.as_str())),
+        );
+        command
+            .envs([("HOME", &paths.home), ("TMPDIR", &paths.tmp)])
+            .env("TERM", "dumb")
+            .env("NO_COLOR", "1");
+        let limits = Limits {
+            total: VERSION_LIMIT,
+            idle: VERSION_LIMIT,
+            grace: Duration::ZERO,
+        };
         let text = OutputData::default();
-        let finished = running::run(command, paths.mark(), None, limits, Reader::new(&text)).await.ok()?;
+        let finished = running::run(command, paths.mark(), None, limits, Reader::new(&text))
+            .await
+            .ok()?;
         version_in(&finished.reader.text())
     }
 }
 
 /// The first word that looks like a version.
 fn version_in(text: &str) -> Option<String> {
-    let words = text.split_whitespace().map(|word| word.trim_start_matches('v').trim_matches([',', '(', ')']));
-    let looks_so = |word: &&str| word.starts_with(|c: char| c.is_ascii_digit()) && word.contains('.');
-    words.take(50).find(looks_so).map(|word| clean::shortened(word, 30).into_owned())
+    let words = text
+        .split_whitespace()
+        .map(|word| word.trim_start_matches('v').trim_matches([',', '(', ')']));
+    let looks_so =
+        |word: &&str| word.starts_with(|c: char| c.is_ascii_digit()) && word.contains('.');
+    words
+        .take(50)
+        .find(looks_so)
+        .map(|word| clean::shortened(word, 30).into_owned())
 }
 
 #[cfg(unix)]
 fn is_executable(path: &Path) -> bool {
     use std::os::unix::fs::PermissionsExt;
-    path.metadata().is_ok_and(|file| file.is_file() && file.permissions().mode() & 0o111 != 0)
+    path.metadata()
+        .is_ok_and(|file| file.is_file() && file.permissions().mode() & 0o111 != 0)
 }
 
 #[cfg(not(unix))]

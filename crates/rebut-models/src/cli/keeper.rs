@@ -1,4 +1,5 @@
-//! The keeper: a small process that outlives ours by a moment, and ends the agent programs that ours could not end because it was killed.
+//! The keeper: a small process that outlives ours by a moment, and ends the agent programs that
+//! ours could not end because it was killed.
 
 use super::leftover::{clear, named, prefix_of};
 use std::{
@@ -17,10 +18,13 @@ pub const KEEPER: &str = "__keeper";
 const PATIENCE: Duration = Duration::from_secs(5);
 const PAUSE: Duration = Duration::from_millis(20);
 
-/// What the keeper does: waits until the process `arguments[0]`, which holds the other end of its standard input, is gone, and clears up
-/// what it left below the directory `arguments[1]`.
+/// What the keeper does: waits until the process `arguments[0]`, which holds the other end of its
+/// standard input, is gone, and clears up what it left below the directory `arguments[1]`.
 pub fn keeper_main(mut arguments: impl Iterator<Item = String>) -> ExitCode {
-    let (Some(Ok(process)), Some(temp)) = (arguments.next().map(|number| number.parse()), arguments.next()) else {
+    let (Some(Ok(process)), Some(temp)) = (
+        arguments.next().map(|number| number.parse()),
+        arguments.next(),
+    ) else {
         return ExitCode::FAILURE;
     };
     // Nobody writes there. The end comes when its process ends, however it does.
@@ -49,7 +53,8 @@ impl Keeper {
         self.program.get_or_init(|| program);
     }
 
-    /// Starts it, once. Without one, what is left after a kill waits for the next start: see [`super::Clis::clear_left`].
+    /// Starts it, once. Without one, what is left after a kill waits for the next start: see
+    /// [`super::Clis::clear_left`].
     pub(super) fn start(&self, temp: &Path) {
         if let Some(program) = self.program.get() {
             self.child.get_or_init(|| spawn(program, temp).ok());
@@ -61,8 +66,16 @@ fn spawn(program: &Path, temp: &Path) -> io::Result<Child> {
     // It has another working directory.
     let temp = temp.canonicalize()?;
     let mut command = Command::new(program);
-    command.arg(KEEPER).arg(std::process::id().to_string()).arg(temp).env_clear().current_dir("/");
-    command.stdin(Stdio::piped()).stdout(Stdio::null()).stderr(Stdio::null());
+    command
+        .arg(KEEPER)
+        .arg(std::process::id().to_string())
+        .arg(temp)
+        .env_clear()
+        .current_dir("/");
+    command
+        .stdin(Stdio::piped())
+        .stdout(Stdio::null())
+        .stderr(Stdio::null());
     // A group of its own: Ctrl-C is meant for us.
     #[cfg(unix)]
     std::os::unix::process::CommandExt::process_group(&mut command, 0);

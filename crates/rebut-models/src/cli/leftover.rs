@@ -1,7 +1,9 @@
-//! What is left of calls whose process was killed: its agent programs are ended, their directories removed.
+//! What is left of calls whose process was killed: its agent programs are ended, their directories
+//! removed.
 //!
-//! A call's directory is locked for as long as the process that made it lives, and the system lets go of the lock however that dies. All
-//! processes of the call have the directory's name in their environment.
+//! A call's directory is locked for as long as the process that made it lives, and the system lets
+//! go of the lock however that dies. All processes of the call have the directory's name in their
+//! environment.
 
 use super::{place::remove, running::MARK, tree};
 use std::{
@@ -17,12 +19,19 @@ pub(super) fn prefix_of(process: u32) -> String {
     format!("{PREFIX}{process}-")
 }
 
-/// Ends what is left of calls below `temp` whose process is gone; says of how many. What is still in use, or somebody else's, stays.
+/// Ends what is left of calls below `temp` whose process is gone; says of how many. What is still
+/// in use, or somebody else's, stays.
 pub(super) fn clear(temp: &Path) -> usize {
     let mut cleared = 0;
     for root in named(temp, PREFIX) {
-        let Some(_lock) = claimed(&root) else { continue };
-        let mark = root.file_name().unwrap_or_default().to_string_lossy().into_owned();
+        let Some(_lock) = claimed(&root) else {
+            continue;
+        };
+        let mark = root
+            .file_name()
+            .unwrap_or_default()
+            .to_string_lossy()
+            .into_owned();
         tree::kill_marked(format!("{MARK}={mark}"), root.clone());
         remove(&root);
         cleared += 1;
@@ -30,10 +39,19 @@ pub(super) fn clear(temp: &Path) -> usize {
     cleared
 }
 
-/// The directories below `temp` whose name begins so. A temporary directory that cannot be read has none that we made.
+/// The directories below `temp` whose name begins so. A temporary directory that cannot be read has
+/// none that we made.
 pub(super) fn named(temp: &Path, prefix: &str) -> Vec<PathBuf> {
-    let entries = temp.canonicalize().and_then(fs::read_dir).into_iter().flatten().flatten();
-    entries.filter(|entry| entry.file_name().to_string_lossy().starts_with(prefix)).map(|entry| entry.path()).collect()
+    let entries = temp
+        .canonicalize()
+        .and_then(fs::read_dir)
+        .into_iter()
+        .flatten()
+        .flatten();
+    entries
+        .filter(|entry| entry.file_name().to_string_lossy().starts_with(prefix))
+        .map(|entry| entry.path())
+        .collect()
 }
 
 /// The lock of a directory of ours whose process is gone.

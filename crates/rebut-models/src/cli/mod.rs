@@ -1,5 +1,5 @@
-//! Agent CLIs as models: `cli:claude`, `cli:codex/MODEL`. Each call is a program of its own in a directory of its own,
-//! and nothing of it is left afterwards.
+//! Agent CLIs as models: `cli:claude`, `cli:codex/MODEL`. Each call is a program of its own in a
+//! directory of its own, and nothing of it is left afterwards.
 
 mod data;
 mod failing;
@@ -66,8 +66,12 @@ struct CliModel {
 }
 
 impl Clis {
-    /// The built-in CLIs with the configuration's changes; `variable` looks up a variable of the environment.
-    pub fn new(config: &BTreeMap<String, CliData>, variable: &dyn Fn(&str) -> Option<String>) -> Result<Self, Fault> {
+    /// The built-in CLIs with the configuration's changes; `variable` looks up a variable of the
+    /// environment.
+    pub fn new(
+        config: &BTreeMap<String, CliData>,
+        variable: &dyn Fn(&str) -> Option<String>,
+    ) -> Result<Self, Fault> {
         let mut all = built_in();
         for (name, data) in config {
             let known = all.remove(name).unwrap_or_default();
@@ -78,43 +82,72 @@ impl Clis {
         let clis = all.into_iter().map(|(name, data)| {
             // What is compiled in is no secret.
             let configured = &config.get(&name).unwrap_or(&none).env;
-            Ok((name.clone(), Arc::new(Cli::new(name, data, configured, variable, (&temp, &keeper))?)))
+            Ok((
+                name.clone(),
+                Arc::new(Cli::new(
+                    name,
+                    data,
+                    configured,
+                    variable,
+                    (&temp, &keeper),
+                )?),
+            ))
         });
-        Ok(Self { clis: clis.collect::<Result<_, Fault>>()?, temp: temp.clone(), keeper })
+        Ok(Self {
+            clis: clis.collect::<Result<_, Fault>>()?,
+            temp: temp.clone(),
+            keeper,
+        })
     }
 
-    /// The same, kept by `program`: an executable that calls [`keeper_main`] when its first argument is [`KEEPER`]. Then nothing that was
-    /// started here lives on when this process is killed.
+    /// The same, kept by `program`: an executable that calls [`keeper_main`] when its first
+    /// argument is [`KEEPER`]. Then nothing that was started here lives on when this process is
+    /// killed.
     pub fn kept_by(self, program: PathBuf) -> Self {
         self.keeper.is(program);
         self
     }
 
-    /// Ends what calls of other processes, which are gone, left behind; says of how many. For those who were killed together with their keeper.
+    /// Ends what calls of other processes, which are gone, left behind; says of how many. For those
+    /// who were killed together with their keeper.
     pub fn clear_left(&self) -> usize {
         leftover::clear(&self.temp)
     }
 
     /// The model behind `NAME` or `NAME/MODEL`.
     pub fn open(&self, name: &str) -> Result<Arc<dyn Model>, Fault> {
-        let (name, model) = name.split_once('/').map_or((name, None), |(name, model)| (name, Some(model)));
+        let (name, model) = name
+            .split_once('/')
+            .map_or((name, None), |(name, model)| (name, Some(model)));
         let Some(cli) = self.clis.get(name) else {
             let known: Vec<&str> = self.clis.keys().map(String::as_str).collect();
-            let meant = nearest(name, known.iter().copied()).map(|meant| format!("; did you mean `cli:{meant}`?"));
+            let meant = nearest(name, known.iter().copied())
+                .map(|meant| format!("; did you mean `cli:{meant}`?"));
             let meant = meant.unwrap_or_else(|| ".".to_owned());
             let message = format!("unknown CLI `{name}`{meant} Known: {}", known.join(", "));
             return Err(Fault::new(FaultKind::NotFound, message));
         };
-        if model.is_some_and(|model| model.is_empty() || model.starts_with('-') || model.chars().any(char::is_control)) {
-            return Err(cli.fault(FaultKind::NotFound, &format!("write cli:{name} or cli:{name}/MODEL")));
+        if model.is_some_and(|model| {
+            model.is_empty() || model.starts_with('-') || model.chars().any(char::is_control)
+        }) {
+            return Err(cli.fault(
+                FaultKind::NotFound,
+                &format!("write cli:{name} or cli:{name}/MODEL"),
+            ));
         }
         cli.program()?;
-        Ok(Arc::new(CliModel { cli: cli.clone(), model: model.map(str::to_owned) }))
+        Ok(Arc::new(CliModel {
+            cli: cli.clone(),
+            model: model.map(str::to_owned),
+        }))
     }
 
     /// What CLIs are given in confidence, so that nothing that is recorded holds them.
     pub fn secrets(&self) -> Vec<String> {
-        self.clis.values().flat_map(|cli| cli.secrets.iter().cloned()).collect()
+        self.clis
+            .values()
+            .flat_map(|cli| cli.secrets.iter().cloned())
+            .collect()
     }
 }
 
@@ -126,19 +159,33 @@ impl Cli {
         variable: &dyn Fn(&str) -> Option<String>,
         (temp, keeper): (&Path, &Arc<Keeper>),
     ) -> Result<Self, Fault> {
-        let is_inside = |path: &str| Path::new(path.trim_start_matches("~/")).components().all(|part| matches!(part, Component::Normal(_)));
+        let is_inside = |path: &str| {
+            Path::new(path.trim_start_matches("~/"))
+                .components()
+                .all(|part| matches!(part, Component::Normal(_)))
+        };
         if let Some(path) = data.files.keys().find(|path| !is_inside(path)) {
-            let message = format!("[clis.{name}] files: `{path}` must be a path inside the workspace, or begin with ~/");
+            let message = format!(
+                "[clis.{name}] files: `{path}` must be a path inside the workspace, or begin with \
+                 ~/"
+            );
             return Err(Fault::new(FaultKind::BadRequest, message));
         }
         if data.args.is_none() {
             return Err(Fault::new(
                 FaultKind::BadRequest,
-                format!("[clis.{name}] has no args; say how the program is called (`args = []` if it takes none)"),
+                format!(
+                    "[clis.{name}] has no args; say how the program is called (`args = []` if it \
+                     takes none)"
+                ),
             ));
         }
-        let names = ["PATH", "LANG"].into_iter().chain(data.pass.iter().flatten().map(String::as_str));
-        let passed: BTreeMap<String, String> = names.filter_map(|name| Some((name.to_owned(), variable(name)?))).collect();
+        let names = ["PATH", "LANG"]
+            .into_iter()
+            .chain(data.pass.iter().flatten().map(String::as_str));
+        let passed: BTreeMap<String, String> = names
+            .filter_map(|name| Some((name.to_owned(), variable(name)?)))
+            .collect();
         let secrets = secret::among(&passed, configured);
         Ok(Self {
             command: data.command.clone().unwrap_or_else(|| name.clone()),
@@ -155,17 +202,26 @@ impl Cli {
     }
 
     fn has_key(&self) -> bool {
-        self.data.key_vars.iter().flatten().any(|name| self.passed.get(name).is_some_and(|value| !value.trim().is_empty()))
+        self.data.key_vars.iter().flatten().any(|name| {
+            self.passed
+                .get(name)
+                .is_some_and(|value| !value.trim().is_empty())
+        })
     }
 
     fn limits(&self, time_left: Duration) -> Limits {
-        // A little earlier than the kernel, so that our own end, which knows more, is the one that is told.
+        // A little earlier than the kernel, so that our own end, which knows more, is the one that
+        // is told.
         let margin = (time_left / 10).min(Duration::from_secs(1));
         let total = time_left.saturating_sub(margin);
         let idle = self.data.idle_s.unwrap_or(120);
         Limits {
             total,
-            idle: if idle == 0 { total } else { Duration::from_secs(idle).min(total) },
+            idle: if idle == 0 {
+                total
+            } else {
+                Duration::from_secs(idle).min(total)
+            },
             grace: Duration::from_millis(self.data.grace_ms.unwrap_or(5000)).min(total),
         }
     }
@@ -183,12 +239,26 @@ impl Cli {
         let plan = self.plan(model, request, &place.paths())?;
         place.fill(&plan)?;
         let mut command = Command::new(program);
-        command.args(&plan.args).env_clear().envs(&plan.env).current_dir(place.dir());
+        command
+            .args(&plan.args)
+            .env_clear()
+            .envs(&plan.env)
+            .current_dir(place.dir());
         let reader = Reader::new(&self.data.output);
-        let run = running::run(command, place.paths().mark(), plan.stdin, self.limits(request.time_left), reader).await;
+        let run = running::run(
+            command,
+            place.paths().mark(),
+            plan.stdin,
+            self.limits(request.time_left),
+            reader,
+        )
+        .await;
         let finished = run.map_err(|error| self.not_started(&error))?;
         if let Some(file) = place.changed() {
-            let message = format!("its agent changed {file}, which holds its instructions; what it says this turn is not trusted");
+            let message = format!(
+                "its agent changed {file}, which holds its instructions; what it says this turn is \
+                 not trusted"
+            );
             return Err(self.fault(FaultKind::InvalidReply, &message));
         }
         self.judged(&finished)
@@ -201,8 +271,13 @@ impl Model for CliModel {
         let cli = &self.cli;
         let answer = cli.ask(self.model.as_deref(), &request);
         let (answer, version) = tokio::try_join!(answer, async { Ok(cli.version().await) })?;
-        let version = version.map(|version| format!(" {version}")).unwrap_or_default();
-        Ok(Answer { program: Some(format!("{}{version}", cli.name)), ..answer })
+        let version = version
+            .map(|version| format!(" {version}"))
+            .unwrap_or_default();
+        Ok(Answer {
+            program: Some(format!("{}{version}", cli.name)),
+            ..answer
+        })
     }
 
     fn wire(&self, request: &Request<'_>) -> String {
@@ -214,6 +289,9 @@ impl Model for CliModel {
     }
 
     fn allowance(&self) -> Allowance {
-        Allowance { concurrency: Some(self.cli.data.concurrency.unwrap_or(4)), ..Allowance::default() }
+        Allowance {
+            concurrency: Some(self.cli.data.concurrency.unwrap_or(4)),
+            ..Allowance::default()
+        }
     }
 }

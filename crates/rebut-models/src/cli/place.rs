@@ -1,4 +1,5 @@
-//! Where a CLI runs: fresh directories below the temporary one, outside any repository, gone afterwards.
+//! Where a CLI runs: fresh directories below the temporary one, outside any repository, gone
+//! afterwards.
 
 use super::{
     leftover::{PREFIX, prefix_of},
@@ -43,33 +44,60 @@ impl Paths {
         }
     }
 
-    /// For showing a plan nobody runs: the directory is made for each call, and its name ends in letters nobody knows before, hence the blanks.
+    /// For showing a plan nobody runs: the directory is made for each call, and its name ends in
+    /// letters nobody knows before, hence the blanks.
     pub(super) fn shown(temp: &Path) -> Self {
         Self::below(&temp.join(format!("{PREFIX}______")))
     }
 
-    /// What all processes of the call have in their environment: the directory's own name, which no other call has.
+    /// What all processes of the call have in their environment: the directory's own name, which no
+    /// other call has.
     pub(super) fn mark(&self) -> &str {
-        self.root.rsplit(std::path::MAIN_SEPARATOR).next().unwrap_or(&self.root)
+        self.root
+            .rsplit(std::path::MAIN_SEPARATOR)
+            .next()
+            .unwrap_or(&self.root)
     }
 }
 
 impl Place {
-    /// Makes the directories, readable by nobody else. `context_files` are what the CLI would read in directories above.
+    /// Makes the directories, readable by nobody else. `context_files` are what the CLI would read
+    /// in directories above.
     pub(super) fn make(temp: &Path, context_files: &[String]) -> Result<Self, Fault> {
-        let unusable = |why: String| Fault::new(FaultKind::Unavailable, format!("{why}; set TMPDIR to another directory"));
-        let temp = temp.canonicalize().map_err(|error| unusable(format!("the temporary directory cannot be used ({error})")))?;
+        let unusable = |why: String| {
+            Fault::new(
+                FaultKind::Unavailable,
+                format!("{why}; set TMPDIR to another directory"),
+            )
+        };
+        let temp = temp.canonicalize().map_err(|error| {
+            unusable(format!("the temporary directory cannot be used ({error})"))
+        })?;
         for above in temp.ancestors() {
             if above.join(".git").exists() {
-                return Err(unusable(format!("{} is a repository, which an agent would read", above.display())));
+                return Err(unusable(format!(
+                    "{} is a repository, which an agent would read",
+                    above.display()
+                )));
             }
             if let Some(name) = context_files.iter().find(|name| above.join(name).exists()) {
-                return Err(unusable(format!("{} holds {name}, which an agent would obey", above.display())));
+                return Err(unusable(format!(
+                    "{} holds {name}, which an agent would obey",
+                    above.display()
+                )));
             }
         }
-        let made = |error: io::Error| unusable(format!("no directory could be made below the temporary one ({error})"));
+        let made = |error: io::Error| {
+            unusable(format!(
+                "no directory could be made below the temporary one ({error})"
+            ))
+        };
         let (root, lock) = make_locked(&temp).map_err(made)?;
-        let place = Self { root, _lock: lock, given: Vec::new() };
+        let place = Self {
+            root,
+            _lock: lock,
+            given: Vec::new(),
+        };
         for name in ["work", "home", "tmp"] {
             private_dirs().create(place.root.join(name)).map_err(made)?;
         }
@@ -88,10 +116,18 @@ impl Place {
     pub(super) fn fill(&mut self, plan: &Plan) -> Result<(), Fault> {
         for file in &plan.files {
             let path = self.root.join(file.place.name()).join(&file.path);
-            let written = path.parent().map_or(Ok(()), |dir| private_dirs().recursive(true).create(dir));
+            let written = path
+                .parent()
+                .map_or(Ok(()), |dir| private_dirs().recursive(true).create(dir));
             let written = written.and_then(|()| write_private(&path, &file.text));
             written.map_err(|error| {
-                Fault::new(FaultKind::Unavailable, format!("{} could not be written for the agent ({error}); is the disk full?", file.path))
+                Fault::new(
+                    FaultKind::Unavailable,
+                    format!(
+                        "{} could not be written for the agent ({error}); is the disk full?",
+                        file.path
+                    ),
+                )
             })?;
             if file.place.is_guarded() {
                 self.given.push((path, file.text.clone()));
@@ -104,11 +140,20 @@ impl Place {
     pub(super) fn changed(&self) -> Option<String> {
         let is_as_given = |path: &Path, text: &str| {
             // A huge replacement is told by its size, and not read.
-            let same_size = fs::symlink_metadata(path).is_ok_and(|found| found.is_file() && found.len() == text.len() as u64);
+            let same_size = fs::symlink_metadata(path)
+                .is_ok_and(|found| found.is_file() && found.len() == text.len() as u64);
             same_size && fs::read(path).is_ok_and(|found| found == text.as_bytes())
         };
-        let (path, _) = self.given.iter().find(|(path, text)| !is_as_given(path, text))?;
-        Some(path.file_name().unwrap_or_default().to_string_lossy().into_owned())
+        let (path, _) = self
+            .given
+            .iter()
+            .find(|(path, text)| !is_as_given(path, text))?;
+        Some(
+            path.file_name()
+                .unwrap_or_default()
+                .to_string_lossy()
+                .into_owned(),
+        )
     }
 }
 
@@ -118,8 +163,9 @@ impl Drop for Place {
     }
 }
 
-/// Removes a directory. Processes killed a moment ago may still be leaving, so it is tried a few times. What then remains (a file of another
-/// user) cannot be reported from here and does not change the answer.
+/// Removes a directory. Processes killed a moment ago may still be leaving, so it is tried a few
+/// times. What then remains (a file of another user) cannot be reported from here and does not
+/// change the answer.
 pub(super) fn remove(root: &Path) {
     for _ in 0..10 {
         match fs::remove_dir_all(root) {
@@ -130,7 +176,8 @@ pub(super) fn remove(root: &Path) {
     }
 }
 
-/// A fresh directory, for its owner only, and the lock on it. Whoever clears up may meet it before it is locked; then another is made.
+/// A fresh directory, for its owner only, and the lock on it. Whoever clears up may meet it before
+/// it is locked; then another is made.
 fn make_locked(temp: &Path) -> io::Result<(PathBuf, Option<File>)> {
     let prefix = prefix_of(std::process::id());
     let mut maker = tempfile::Builder::new();

@@ -56,24 +56,47 @@ impl FilePlace {
 const LARGEST_ARG: usize = 100_000;
 
 /// The names of values that texts may hold.
-const NAMES: &[&str] = &["prompt", "system", "schema_file", "schema", "model", "effort", "dir", "home"];
+const NAMES: &[&str] = &[
+    "prompt",
+    "system",
+    "schema_file",
+    "schema",
+    "model",
+    "effort",
+    "dir",
+    "home",
+];
 
 type Values<'a> = BTreeMap<&'static str, &'a str>;
 
 impl Cli {
     /// What one request becomes.
-    pub(super) fn plan(&self, model: Option<&str>, request: &Request<'_>, paths: &Paths) -> Result<Plan, Fault> {
+    pub(super) fn plan(
+        &self,
+        model: Option<&str>,
+        request: &Request<'_>,
+        paths: &Paths,
+    ) -> Result<Plan, Fault> {
         let prompt = self.prompt(request);
         let by_stdin = match self.data.stdin.unwrap_or_default() {
             Stdin::Always => true,
             Stdin::Large => prompt.len() > LARGEST_ARG,
             Stdin::Never if prompt.len() > LARGEST_ARG => {
-                let message = format!("{} takes its prompt as an argument, and this one is too long ({} bytes)", self.name, prompt.len());
+                let message = format!(
+                    "{} takes its prompt as an argument, and this one is too long ({} bytes)",
+                    self.name,
+                    prompt.len()
+                );
                 return Err(Fault::new(FaultKind::TooLong, message));
             }
             Stdin::Never => false,
         };
-        let mut values: Values<'_> = [("dir", paths.dir.as_str()), ("home", &paths.home), ("schema_file", &paths.schema_file)].into();
+        let mut values: Values<'_> = [
+            ("dir", paths.dir.as_str()),
+            ("home", &paths.home),
+            ("schema_file", &paths.schema_file),
+        ]
+        .into();
         let optional = [
             ("system", Some(&*request.prompt.system)),
             ("schema", Some(&*request.schema.json)),
@@ -81,7 +104,11 @@ impl Cli {
             ("effort", request.agent.effort.map(|effort| effort.as_str())),
             ("prompt", Some(prompt.as_str()).filter(|_| !by_stdin)),
         ];
-        values.extend(optional.into_iter().filter_map(|(name, value)| Some((name, value.filter(|value| !value.is_empty())?))));
+        values.extend(
+            optional
+                .into_iter()
+                .filter_map(|(name, value)| Some((name, value.filter(|value| !value.is_empty())?))),
+        );
         Ok(Plan {
             args: self.args(&values),
             env: self.env(&values, paths),
@@ -93,9 +120,17 @@ impl Cli {
     /// The user's part, after the system part where the CLI has no place for that.
     fn prompt(&self, request: &Request<'_>) -> String {
         let system = &request.prompt.system;
-        let in_file = self.data.files.values().any(|text| text.contains("{system}"));
+        let in_file = self
+            .data
+            .files
+            .values()
+            .any(|text| text.contains("{system}"));
         let in_args = system.len() <= LARGEST_ARG && self.mentions("{system}");
-        if system.is_empty() || in_file || in_args { request.prompt.user.clone() } else { format!("{system}\n\n{}", request.prompt.user) }
+        if system.is_empty() || in_file || in_args {
+            request.prompt.user.clone()
+        } else {
+            format!("{system}\n\n{}", request.prompt.user)
+        }
     }
 
     fn mentions(&self, hole: &str) -> bool {
@@ -104,21 +139,50 @@ impl Cli {
     }
 
     fn args(&self, values: &Values<'_>) -> Vec<String> {
-        let small: Values<'_> =
-            values.iter().filter(|(_, value)| value.len() <= LARGEST_ARG).map(|(name, value)| (*name, *value)).collect();
-        let wanted = |arg: &&Arg| !matches!(arg, Arg::When { var, .. } if !self.passed.contains_key(var));
+        let small: Values<'_> = values
+            .iter()
+            .filter(|(_, value)| value.len() <= LARGEST_ARG)
+            .map(|(name, value)| (*name, *value))
+            .collect();
+        let wanted =
+            |arg: &&Arg| !matches!(arg, Arg::When { var, .. } if !self.passed.contains_key(var));
         let groups = self.data.args.iter().flatten().filter(wanted);
-        groups.filter_map(|arg| arg.texts().iter().map(|text| filled(text, &small)).collect::<Option<Vec<_>>>()).flatten().collect()
+        groups
+            .filter_map(|arg| {
+                arg.texts()
+                    .iter()
+                    .map(|text| filled(text, &small))
+                    .collect::<Option<Vec<_>>>()
+            })
+            .flatten()
+            .collect()
     }
 
     /// Nothing of ours but what is named: keys of other providers stay here.
     fn env(&self, values: &Values<'_>, paths: &Paths) -> BTreeMap<String, String> {
-        let home = if self.has_own_home() { Some(paths.home.as_str()) } else { self.user_home.as_deref() };
-        let fixed =
-            [("LANG", "C.UTF-8"), ("TERM", "dumb"), ("NO_COLOR", "1"), ("TMPDIR", &paths.tmp), ("HOME", home.unwrap_or(&paths.home))];
-        let mut env: BTreeMap<String, String> = fixed.into_iter().map(|(name, value)| (name.to_owned(), value.to_owned())).collect();
+        let home = if self.has_own_home() {
+            Some(paths.home.as_str())
+        } else {
+            self.user_home.as_deref()
+        };
+        let fixed = [
+            ("LANG", "C.UTF-8"),
+            ("TERM", "dumb"),
+            ("NO_COLOR", "1"),
+            ("TMPDIR", &paths.tmp),
+            ("HOME", home.unwrap_or(&paths.home)),
+        ];
+        let mut env: BTreeMap<String, String> = fixed
+            .into_iter()
+            .map(|(name, value)| (name.to_owned(), value.to_owned()))
+            .collect();
         env.extend(self.passed.clone());
-        env.extend(self.data.env.iter().filter_map(|(name, text)| Some((name.clone(), filled(text, values)?))));
+        env.extend(
+            self.data
+                .env
+                .iter()
+                .filter_map(|(name, text)| Some((name.clone(), filled(text, values)?))),
+        );
         // Last: nobody may take it away, since all processes of a call are found by it.
         env.insert(MARK.to_owned(), paths.mark().to_owned());
         env
@@ -127,15 +191,29 @@ impl Cli {
     fn files(&self, values: &Values<'_>, request: &Request<'_>) -> Vec<PlannedFile> {
         let mut files: Vec<PlannedFile> = Vec::new();
         for (path, text) in &self.data.files {
-            let Some(text) = filled(text, values) else { continue };
+            let Some(text) = filled(text, values) else {
+                continue;
+            };
             match path.strip_prefix("~/") {
-                None => files.push(PlannedFile { place: FilePlace::Work, path: path.clone(), text }),
-                Some(path) if self.has_own_home() => files.push(PlannedFile { place: FilePlace::Home, path: path.to_owned(), text }),
+                None => files.push(PlannedFile {
+                    place: FilePlace::Work,
+                    path: path.clone(),
+                    text,
+                }),
+                Some(path) if self.has_own_home() => files.push(PlannedFile {
+                    place: FilePlace::Home,
+                    path: path.to_owned(),
+                    text,
+                }),
                 Some(_) => {}
             }
         }
         if self.mentions("{schema_file}") {
-            files.push(PlannedFile { place: FilePlace::Root, path: "schema.json".to_owned(), text: request.schema.json.to_string() });
+            files.push(PlannedFile {
+                place: FilePlace::Root,
+                path: "schema.json".to_owned(),
+                text: request.schema.json.to_string(),
+            });
         }
         files
     }
@@ -151,19 +229,48 @@ impl Cli {
 
     /// A plan for people: everything exact but secrets.
     pub(super) fn shown(&self, plan: &Plan, paths: &Paths) -> String {
-        let program = self.program().map_or_else(|_| self.command.clone(), |path| path.to_string_lossy().into_owned());
-        let argv: Vec<String> = std::iter::once(&program).chain(&plan.args).map(|arg| quoted(arg)).collect();
+        let program = self.program().map_or_else(
+            |_| self.command.clone(),
+            |path| path.to_string_lossy().into_owned(),
+        );
+        let argv: Vec<String> = std::iter::once(&program)
+            .chain(&plan.args)
+            .map(|arg| quoted(arg))
+            .collect();
         let is_secret = |value: &str| self.secrets.iter().any(|secret| secret == value.trim());
-        let value = |value: &str| if is_secret(value) { BLANK.to_owned() } else { quoted(value) };
-        let env: Vec<String> = plan.env.iter().map(|(name, text)| format!("{name}={}", value(text))).collect();
-        let mut text = format!("{}\n\nenvironment, and nothing else:\n{}\n", argv.join(" "), env.join("\n"));
-        text.push_str(&format!("\ndirectory {} (new for each call, with other letters at its end; removed after it)\n", paths.dir));
+        let value = |value: &str| {
+            if is_secret(value) {
+                BLANK.to_owned()
+            } else {
+                quoted(value)
+            }
+        };
+        let env: Vec<String> = plan
+            .env
+            .iter()
+            .map(|(name, text)| format!("{name}={}", value(text)))
+            .collect();
+        let mut text = format!(
+            "{}\n\nenvironment, and nothing else:\n{}\n",
+            argv.join(" "),
+            env.join("\n")
+        );
+        text.push_str(&format!(
+            "\ndirectory {} (new for each call, with other letters at its end; removed after it)\n",
+            paths.dir
+        ));
         for file in &plan.files {
-            let path: PathBuf = [&paths.root, file.place.name(), &file.path].into_iter().filter(|part| !part.is_empty()).collect();
+            let path: PathBuf = [&paths.root, file.place.name(), &file.path]
+                .into_iter()
+                .filter(|part| !part.is_empty())
+                .collect();
             text.push_str(&format!("\nfile {}:\n{}\n", path.display(), file.text));
         }
         match &plan.stdin {
-            Some(stdin) => text.push_str(&format!("\nstandard input ({} bytes):\n{stdin}", stdin.len())),
+            Some(stdin) => text.push_str(&format!(
+                "\nstandard input ({} bytes):\n{stdin}",
+                stdin.len()
+            )),
             None => text.push_str("\nstandard input: closed"),
         }
         self.scrubber.scrub(text)
@@ -179,13 +286,18 @@ impl Arg {
     }
 }
 
-/// The text with its values, or `None` when one is absent. Values are not looked into: a prompt may say `{model}`.
+/// The text with its values, or `None` when one is absent. Values are not looked into: a prompt may
+/// say `{model}`.
 fn filled(text: &str, values: &Values<'_>) -> Option<String> {
     let mut result = String::with_capacity(text.len());
     let mut rest = text;
     while let Some((before, after)) = rest.split_once('{') {
         result.push_str(before);
-        let name = NAMES.iter().find(|name| after.strip_prefix(**name).is_some_and(|tail| tail.starts_with('}')));
+        let name = NAMES.iter().find(|name| {
+            after
+                .strip_prefix(**name)
+                .is_some_and(|tail| tail.starts_with('}'))
+        });
         match name {
             Some(name) => {
                 result.push_str(values.get(name)?);
@@ -203,6 +315,13 @@ fn filled(text: &str, values: &Values<'_>) -> Option<String> {
 
 /// An argument as a shell would take it.
 fn quoted(arg: &str) -> String {
-    let plain = !arg.is_empty() && arg.chars().all(|c| c.is_ascii_alphanumeric() || "-_./:=@,+{}".contains(c));
-    if plain { arg.to_owned() } else { format!("'{}'", clean::for_people(arg).replace('\'', r"'\''")) }
+    let plain = !arg.is_empty()
+        && arg
+            .chars()
+            .all(|c| c.is_ascii_alphanumeric() || "-_./:=@,+{}".contains(c));
+    if plain {
+        arg.to_owned()
+    } else {
+        format!("'{}'", clean::for_people(arg).replace('\'', r"'\''"))
+    }
 }

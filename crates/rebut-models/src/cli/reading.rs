@@ -42,14 +42,24 @@ const CANDIDATES: usize = 64;
 
 impl<'a> Reader<'a> {
     pub(super) fn new(output: &'a OutputData) -> Self {
-        Self { output, raw: Vec::new(), taken: 0, looked_at: 0, events: Vec::new(), done: false }
+        Self {
+            output,
+            raw: Vec::new(),
+            taken: 0,
+            looked_at: 0,
+            events: Vec::new(),
+            done: false,
+        }
     }
 
     /// Takes in the next bytes.
     pub(super) fn take(&mut self, bytes: &[u8]) {
         self.raw.extend_from_slice(bytes);
         if self.format() == Format::Jsonl {
-            while let Some(length) = self.raw[self.taken..].iter().position(|byte| *byte == b'\n') {
+            while let Some(length) = self.raw[self.taken..]
+                .iter()
+                .position(|byte| *byte == b'\n')
+            {
                 let event = event_in(&self.raw[self.taken..self.taken + length]);
                 self.taken += length + 1;
                 self.add(event);
@@ -73,7 +83,9 @@ impl<'a> Reader<'a> {
             }
             Format::Json | Format::JsonArray => {
                 self.events.clear();
-                documents(&String::from_utf8_lossy(&self.raw)).into_iter().for_each(|event| self.add(Some(event)));
+                documents(&String::from_utf8_lossy(&self.raw))
+                    .into_iter()
+                    .for_each(|event| self.add(Some(event)));
             }
         }
     }
@@ -101,14 +113,20 @@ impl<'a> Reader<'a> {
     /// What it all says.
     pub(super) fn reading(&self) -> Reading {
         if self.format() == Format::Text {
-            return Reading { answer: Some(self.text()), ..Reading::default() };
+            return Reading {
+                answer: Some(self.text()),
+                ..Reading::default()
+            };
         }
         let output = self.output;
         Reading {
             answer: pick::first(output.answer.as_deref(), &self.events),
             cut: pick::any(output.cut.as_deref(), &self.events),
             error: self.error(),
-            usage: output.usage.as_ref().and_then(|usage| usage.read(&self.events)),
+            usage: output
+                .usage
+                .as_ref()
+                .and_then(|usage| usage.read(&self.events)),
             model: pick::first(output.model.as_deref(), &self.events),
         }
     }
@@ -120,7 +138,11 @@ impl<'a> Reader<'a> {
         for pick in self.output.errors.iter().flatten() {
             let text = pick.last(&self.events);
             // A place is a mark by being there; a kind of event by happening.
-            let is_marked = if pick.event.is_empty() { text.is_some() } else { self.events.iter().any(|event| pick.matches(event)) };
+            let is_marked = if pick.event.is_empty() {
+                text.is_some()
+            } else {
+                self.events.iter().any(|event| pick.matches(event))
+            };
             if is_marked {
                 found = true;
                 kind = kind.or(pick.kind);
@@ -128,7 +150,12 @@ impl<'a> Reader<'a> {
             }
         }
         let message = said.join(": ");
-        let is_harmless = self.output.harmless.iter().flatten().any(|words| message.contains(words.as_str()));
+        let is_harmless = self
+            .output
+            .harmless
+            .iter()
+            .flatten()
+            .any(|words| message.contains(words.as_str()));
         (found && !is_harmless).then_some((kind, message))
     }
 
@@ -141,7 +168,9 @@ impl<'a> Reader<'a> {
         let output = self.output;
         self.done |= match output.done.as_deref() {
             Some(done) => pick::any(Some(done), &events),
-            None => [&output.answer, &output.errors].into_iter().any(|picks| pick::first(picks.as_deref(), &events).is_some()),
+            None => [&output.answer, &output.errors]
+                .into_iter()
+                .any(|picks| pick::first(picks.as_deref(), &events).is_some()),
         };
         self.events.extend(events);
     }
@@ -154,7 +183,11 @@ impl<'a> Reader<'a> {
 /// The event on a line, also when a spinner or colours stand before it.
 fn event_in(line: &[u8]) -> Option<Value> {
     let text = String::from_utf8_lossy(line);
-    let parsed = |text: &str| serde_json::from_str::<Value>(text.trim()).ok().filter(Value::is_object);
+    let parsed = |text: &str| {
+        serde_json::from_str::<Value>(text.trim())
+            .ok()
+            .filter(Value::is_object)
+    };
     parsed(&text).or_else(|| {
         let clean = clean::for_people(&text);
         parsed(clean.get(clean.find('{')?..clean.rfind('}')? + 1)?)
@@ -164,7 +197,11 @@ fn event_in(line: &[u8]) -> Option<Value> {
 /// The whole JSON documents in a text, each at the beginning of a line.
 fn documents(text: &str) -> Vec<Value> {
     let found = documents_in(text);
-    if found.is_empty() && clean::has_hostile(text) { documents_in(&clean::for_people(text)) } else { found }
+    if found.is_empty() && clean::has_hostile(text) {
+        documents_in(&clean::for_people(text))
+    } else {
+        found
+    }
 }
 
 fn documents_in(text: &str) -> Vec<Value> {
@@ -172,11 +209,13 @@ fn documents_in(text: &str) -> Vec<Value> {
     let (mut at, mut tried) = (0, 0);
     while at < text.len() && tried < CANDIDATES {
         let line = &text[at..];
-        let start = at + (line.len() - line.trim_start_matches([' ', '\t', '\r', '\u{fffd}']).len());
+        let start =
+            at + (line.len() - line.trim_start_matches([' ', '\t', '\r', '\u{fffd}']).len());
         let mut next = line.find('\n').map_or(text.len(), |length| at + length + 1);
         if text[start..].starts_with(['{', '[']) {
             tried += 1;
-            let mut values = serde_json::Deserializer::from_str(&text[start..]).into_iter::<Value>();
+            let mut values =
+                serde_json::Deserializer::from_str(&text[start..]).into_iter::<Value>();
             if let Some(Ok(value)) = values.next() {
                 next = start + values.byte_offset();
                 found.push(value);
@@ -210,10 +249,14 @@ mod tests {
 
     #[test]
     fn any_split_of_the_bytes_reads_the_same() {
-        let output: OutputData =
-            toml::from_str("format = 'jsonl'\ndone = [{ event = { type = 'end' } }]\nanswer = [{ event = { type = 'say' }, at = 'text' }]")
-                .expect("valid data");
-        let whole = "noise {\n\u{1b}[1m{\"type\":\"say\",\"text\":\"naïve 🦀\"}\u{1b}[0m\r\n{\"type\":\"end\"}".as_bytes();
+        let output: OutputData = toml::from_str(
+            "format = 'jsonl'\ndone = [{ event = { type = 'end' } }]\nanswer = [{ \
+                event = { type = 'say' }, at = 'text' }]",
+        )
+        .expect("valid data");
+        let whole = "noise {\n\u{1b}[1m{\"type\":\"say\",\"text\":\"naïve \
+            🦀\"}\u{1b}[0m\r\n{\"type\":\"end\"}"
+            .as_bytes();
         for cut in 0..whole.len() {
             let mut reader = Reader::new(&output);
             reader.take(&whole[..cut]);
@@ -222,7 +265,11 @@ mod tests {
             reader.take(&whole[cut..]);
             reader.rest();
             assert!(reader.is_done(), "{cut}");
-            assert_eq!(reader.reading().answer.as_deref(), Some("naïve 🦀"), "{cut}");
+            assert_eq!(
+                reader.reading().answer.as_deref(),
+                Some("naïve 🦀"),
+                "{cut}"
+            );
         }
     }
 }

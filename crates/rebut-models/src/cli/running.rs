@@ -1,4 +1,5 @@
-//! Running a program to its result: bounded in time and output, never waiting for somebody else to close a pipe.
+//! Running a program to its result: bounded in time and output, never waiting for somebody else to
+//! close a pipe.
 
 use super::{reading::Reader, tree::Tree};
 use std::{
@@ -55,11 +56,11 @@ const REST: Duration = Duration::from_millis(40);
 /// After the exit, how long descendants may still write before nothing more is expected.
 const DRAIN: Duration = Duration::from_millis(500);
 
-/// Starts the program and stays until it has said all, or one of its limits is passed. When this returns, or is dropped,
-/// none of its processes is left.
+/// Starts the program and stays until it has said all, or one of its limits is passed. When this
+/// returns, or is dropped, none of its processes is left.
 ///
-/// The command's working directory must be a fresh one of this run alone: whoever works in it is taken for a descendant. So is whoever
-/// has `mark` as its [`MARK`].
+/// The command's working directory must be a fresh one of this run alone: whoever works in it is
+/// taken for a descendant. So is whoever has `mark` as its [`MARK`].
 pub(super) async fn run<'a>(
     mut command: Command,
     mark: &str,
@@ -67,17 +68,35 @@ pub(super) async fn run<'a>(
     limits: Limits,
     reader: Reader<'a>,
 ) -> io::Result<Finished<'a>> {
-    let directory =
-        command.as_std().get_current_dir().map(Path::to_owned).ok_or_else(|| io::Error::other("no working directory is set"))?;
-    command.env(MARK, mark).stdin(if stdin.is_some() { Stdio::piped() } else { Stdio::null() });
-    command.stdout(Stdio::piped()).stderr(Stdio::piped()).kill_on_drop(true);
+    let directory = command
+        .as_std()
+        .get_current_dir()
+        .map(Path::to_owned)
+        .ok_or_else(|| io::Error::other("no working directory is set"))?;
+    command.env(MARK, mark).stdin(if stdin.is_some() {
+        Stdio::piped()
+    } else {
+        Stdio::null()
+    });
+    command
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .kill_on_drop(true);
     #[cfg(unix)]
     command.process_group(0);
     let mut child = command.spawn()?;
     let (input, output, errors) = (child.stdin.take(), child.stdout.take(), child.stderr.take());
-    let pipes = [output.as_ref().and_then(pipe_name), errors.as_ref().and_then(pipe_name)].into_iter().flatten().collect();
+    let pipes = [
+        output.as_ref().and_then(pipe_name),
+        errors.as_ref().and_then(pipe_name),
+    ]
+    .into_iter()
+    .flatten()
+    .collect();
     let mut tree = Tree::new(child, format!("{MARK}={mark}"), pipes, directory);
-    let (Some(mut output), Some(mut errors)) = (output, errors) else { return Err(io::ErrorKind::BrokenPipe.into()) };
+    let (Some(mut output), Some(mut errors)) = (output, errors) else {
+        return Err(io::ErrorKind::BrokenPipe.into());
+    };
 
     let mut watch = Watch::new(limits, reader);
     let mut feeding = Box::pin(feed(input, stdin));
@@ -97,7 +116,11 @@ pub(super) async fn run<'a>(
     };
     tree.end().await;
     watch.reader.rest();
-    Ok(Finished { end, reader: watch.reader, stderr: watch.stderr })
+    Ok(Finished {
+        end,
+        reader: watch.reader,
+        stderr: watch.stderr,
+    })
 }
 
 /// Writes the prompt and closes the pipe.
@@ -188,7 +211,11 @@ impl<'a> Watch<'a> {
             return is_over.then_some(End::Exited(status));
         }
         let is_idle = now >= self.last_output + self.limits.idle;
-        if is_late { Some(End::Late) } else { is_idle.then_some(End::Idle) }
+        if is_late {
+            Some(End::Late)
+        } else {
+            is_idle.then_some(End::Idle)
+        }
     }
 
     /// When to look again.

@@ -1,4 +1,5 @@
-//! One way to an endpoint: sends requests, and puts what goes wrong into few classes and words that hold no secret.
+//! One way to an endpoint: sends requests, and puts what goes wrong into few classes and words that
+//! hold no secret.
 
 use super::{
     MOST_PARTIAL,
@@ -52,18 +53,36 @@ pub(super) struct Call {
 
 impl Caller {
     pub fn new(client: Client, endpoint: Arc<Endpoint>, wire: &Wire) -> Result<Self, Fault> {
-        let unusable = |what: String| Fault::new(FaultKind::BadRequest, format!("provider {}: {what}", endpoint.name));
+        let unusable = |what: String| {
+            Fault::new(
+                FaultKind::BadRequest,
+                format!("provider {}: {what}", endpoint.name),
+            )
+        };
         let headers = endpoint.request_headers(wire).map_err(unusable)?;
-        let scrubber = Scrubber::new(endpoint.secrets().iter().map(|secret| secret.reveal().to_owned()));
-        Ok(Self { client, headers, scrubber, endpoint })
+        let scrubber = Scrubber::new(
+            endpoint
+                .secrets()
+                .iter()
+                .map(|secret| secret.reveal().to_owned()),
+        );
+        Ok(Self {
+            client,
+            headers,
+            scrubber,
+            endpoint,
+        })
     }
 
-    /// A request whose body is gone when it is sent. One that could be sent again is kept until the answer comes, which may take minutes and
-    /// is never made use of: nothing is repeated or redirected here.
+    /// A request whose body is gone when it is sent. One that could be sent again is kept until the
+    /// answer comes, which may take minutes and is never made use of: nothing is repeated or
+    /// redirected here.
     pub fn post(&self, url: &Url, body: Vec<u8>) -> Call {
         let mut request = Request::new(Method::POST, url.clone());
         *request.headers_mut() = self.headers.clone();
-        request.headers_mut().insert(CONTENT_LENGTH, body.len().into());
+        request
+            .headers_mut()
+            .insert(CONTENT_LENGTH, body.len().into());
         let left = Arc::new(AtomicBool::new(false));
         let leaving = left.clone();
         let body = stream::iter([body]).map(move |body| {
@@ -77,7 +96,10 @@ impl Caller {
     pub fn get(&self, url: Url) -> Call {
         let mut request = Request::new(Method::GET, url);
         *request.headers_mut() = self.headers.clone();
-        Call { request, left: Arc::new(AtomicBool::new(true)) }
+        Call {
+            request,
+            left: Arc::new(AtomicBool::new(true)),
+        }
     }
 
     /// Sends, and waits for the head of the answer.
@@ -85,11 +107,19 @@ impl Caller {
         let sent = self.client.execute(call.request);
         let late = |limit| match call.left.load(Ordering::Relaxed) {
             true => self.late(limit, false),
-            false => self.fault(FaultKind::Unreachable, &format!("cannot connect to {}: {limit}", self.endpoint.shown_address())),
+            false => self.fault(
+                FaultKind::Unreachable,
+                &format!(
+                    "cannot connect to {}: {limit}",
+                    self.endpoint.shown_address()
+                ),
+            ),
         };
         let sent = match deadlines.first() {
             None => sent.await,
-            Some((at, limit)) => tokio::time::timeout_at(at, sent).await.map_err(|_| late(limit))?,
+            Some((at, limit)) => tokio::time::timeout_at(at, sent)
+                .await
+                .map_err(|_| late(limit))?,
         };
         sent.map_err(|error| self.unsent(&error))
     }
@@ -101,14 +131,29 @@ impl Caller {
         }
         let why = match error.is_timeout() {
             true => Limit::Connect(self.endpoint.timeouts.connect()).to_string(),
-            false => format!("cannot connect to {}: {}", self.endpoint.shown_address(), chain(error)),
+            false => format!(
+                "cannot connect to {}: {}",
+                self.endpoint.shown_address(),
+                chain(error)
+            ),
         };
-        self.fault(if is_insecure(error) { FaultKind::Insecure } else { FaultKind::Unreachable }, &why)
+        self.fault(
+            if is_insecure(error) {
+                FaultKind::Insecure
+            } else {
+                FaultKind::Unreachable
+            },
+            &why,
+        )
     }
 
     /// A deadline passed. Whoever had begun to answer may be paid for it.
     pub fn late(&self, limit: Limit, begun: bool) -> Fault {
-        let kind = if begun && matches!(limit, Limit::Idle(_)) { FaultKind::Incomplete } else { FaultKind::Timeout };
+        let kind = if begun && matches!(limit, Limit::Idle(_)) {
+            FaultKind::Incomplete
+        } else {
+            FaultKind::Timeout
+        };
         self.fault(kind, &limit.to_string())
     }
 
@@ -120,21 +165,49 @@ impl Caller {
         }
         let asked = status::retry_after_ms(response.headers());
         let packed = is_packed(response.headers());
-        let body = Incoming::new(self, response, deadlines).read_some(MOST_READ).await;
-        let reported = if packed { Reported::default() } else { Reported::parse(&String::from_utf8_lossy(&body)) };
+        let body = Incoming::new(self, response, deadlines)
+            .read_some(MOST_READ)
+            .await;
+        let reported = if packed {
+            Reported::default()
+        } else {
+            Reported::parse(&String::from_utf8_lossy(&body))
+        };
         let mut fault = self.classified(status.as_u16(), &reported, model);
-        fault.retry_after_ms = asked.or(reported.retry_after_ms).filter(|_| fault.kind.is_passing());
+        fault.retry_after_ms = asked
+            .or(reported.retry_after_ms)
+            .filter(|_| fault.kind.is_passing());
         fault
     }
 
-    /// The endpoint says that it is elsewhere. Only the host is told: what follows it may hold anything.
+    /// The endpoint says that it is elsewhere. Only the host is told: what follows it may hold
+    /// anything.
     fn redirected(&self, response: &Response) -> Fault {
-        let location = response.headers().get(LOCATION).and_then(|location| location.to_str().ok());
-        let host = location.and_then(|location| response.url().join(location).ok()?.host_str().map(str::to_owned));
+        let location = response
+            .headers()
+            .get(LOCATION)
+            .and_then(|location| location.to_str().ok());
+        let host = location.and_then(|location| {
+            response
+                .url()
+                .join(location)
+                .ok()?
+                .host_str()
+                .map(str::to_owned)
+        });
         let to = host.map_or_else(String::new, |host| format!(" to {host}"));
-        let what = self.shown(&format!("{} is a redirect{to}, and redirects are not followed", response.status()));
-        let (name, hint) = (&self.endpoint.name, format!("check base_url of the provider {}", self.endpoint.name));
-        Fault::new(status::kind_of(response.status().as_u16()), format!("{name}: {what} ({hint})"))
+        let what = self.shown(&format!(
+            "{} is a redirect{to}, and redirects are not followed",
+            response.status()
+        ));
+        let (name, hint) = (
+            &self.endpoint.name,
+            format!("check base_url of the provider {}", self.endpoint.name),
+        );
+        Fault::new(
+            status::kind_of(response.status().as_u16()),
+            format!("{name}: {what} ({hint})"),
+        )
     }
 
     /// An error inside an answer that calls itself a success.
@@ -146,30 +219,45 @@ impl Caller {
 
     fn classified(&self, status: u16, reported: &Reported, model: &str) -> Fault {
         let kind = reported.kind(status);
-        let name = StatusCode::from_u16(status).ok().and_then(|status| status.canonical_reason()).unwrap_or("status");
+        let name = StatusCode::from_u16(status)
+            .ok()
+            .and_then(|status| status.canonical_reason())
+            .unwrap_or("status");
         let provider = &self.endpoint.name;
         let hint = match kind {
             FaultKind::Auth => match (&self.endpoint.key_env, &self.endpoint.key) {
                 (Some(variable), Some(_)) => format!(" (check the key in {variable})"),
-                _ => format!(" (it wants a key; name its variable as key_env of the provider {provider})"),
+                _ => format!(
+                    " (it wants a key; name its variable as key_env of the provider {provider})"
+                ),
             },
-            FaultKind::NotFound => format!(" (model `{model}` at {})", self.endpoint.shown_address()),
+            FaultKind::NotFound => {
+                format!(" (model `{model}` at {})", self.endpoint.shown_address())
+            }
             FaultKind::BadRequest if reported.is_about_form() => format!(
-                " (this model does not take that form of structured output; set structured = \"object\" or \"none\" for the provider {provider})"
+                " (this model does not take that form of structured output; set structured = \
+                 \"object\" or \"none\" for the provider {provider})"
             ),
             _ => String::new(),
         };
         // The hint comes last but must survive the cut.
         let what = self.shown(&format!("{status} {name}: {}", reported.message));
-        Fault { bars: reported.bars(status), ..Fault::new(kind, format!("{provider}: {what}{}", self.blanked(hint))) }
+        Fault {
+            bars: reported.bars(status),
+            ..Fault::new(kind, format!("{provider}: {what}{}", self.blanked(hint)))
+        }
     }
 
     /// A fault whose message names the provider and is safe to show.
     pub fn fault(&self, kind: FaultKind, message: &str) -> Fault {
-        Fault::new(kind, format!("{}: {}", self.endpoint.name, self.shown(message)))
+        Fault::new(
+            kind,
+            format!("{}: {}", self.endpoint.name, self.shown(message)),
+        )
     }
 
-    /// Cleaned first, as that may join a secret's halves; then blanked; cut last, as that may leave half of one.
+    /// Cleaned first, as that may join a secret's halves; then blanked; cut last, as that may leave
+    /// half of one.
     fn shown(&self, text: &str) -> String {
         let line = self.blanked(clean::on_one_line(text));
         clean::shortened(&line, MOST_SHOWN).into_owned()
@@ -180,7 +268,8 @@ impl Caller {
         self.scrubber.scrub(text)
     }
 
-    /// What there is of a broken answer, without secrets and without what may become one, and not too much of it.
+    /// What there is of a broken answer, without secrets and without what may become one, and not
+    /// too much of it.
     pub fn partial(&self, mut text: String) -> String {
         text.truncate(self.scrubber.kept_length(&text));
         let mut text = self.blanked(text);
@@ -194,9 +283,12 @@ impl Caller {
     }
 }
 
-/// Whether the body is compressed: nobody asked for that, and what it unpacks to is not known before.
+/// Whether the body is compressed: nobody asked for that, and what it unpacks to is not known
+/// before.
 pub(super) fn is_packed(headers: &HeaderMap) -> bool {
-    headers.get(CONTENT_ENCODING).is_some_and(|encoding| !encoding.as_bytes().eq_ignore_ascii_case(b"identity"))
+    headers
+        .get(CONTENT_ENCODING)
+        .is_some_and(|encoding| !encoding.as_bytes().eq_ignore_ascii_case(b"identity"))
 }
 
 /// Headers as people are shown them: one in each line, secrets blanked.
@@ -204,7 +296,9 @@ pub(super) fn shown_headers(headers: &HeaderMap) -> String {
     let mut text = String::new();
     for (name, value) in headers {
         let shown = match String::from_utf8_lossy(value.as_bytes()).into_owned() {
-            bearer if is_secret_name(name.as_str()) && bearer.starts_with("Bearer ") => format!("Bearer {BLANK}"),
+            bearer if is_secret_name(name.as_str()) && bearer.starts_with("Bearer ") => {
+                format!("Bearer {BLANK}")
+            }
             _ if is_secret_name(name.as_str()) => BLANK.to_owned(),
             value => value,
         };
@@ -226,11 +320,15 @@ pub(super) fn chain(error: &dyn Error) -> String {
     text
 }
 
-/// Whether the two sides could not agree on a secure connection, which the next attempt would not change. A connection that merely broke
-/// is no such thing.
+/// Whether the two sides could not agree on a secure connection, which the next attempt would not
+/// change. A connection that merely broke is no such thing.
 fn is_insecure(error: &(dyn Error + 'static)) -> bool {
-    let inner = error.downcast_ref::<io::Error>().and_then(io::Error::get_ref);
-    error.is::<rustls::Error>() || inner.is_some_and(|inner| is_insecure(inner)) || error.source().is_some_and(is_insecure)
+    let inner = error
+        .downcast_ref::<io::Error>()
+        .and_then(io::Error::get_ref);
+    error.is::<rustls::Error>()
+        || inner.is_some_and(|inner| is_insecure(inner))
+        || error.source().is_some_and(is_insecure)
 }
 
 /// A body's text; of a page, what is between its tags.

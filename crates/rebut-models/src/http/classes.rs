@@ -16,7 +16,8 @@ pub(crate) struct Reported {
     pub retry_after_ms: Option<u64>,
 }
 
-/// Where an error of a status that fits says one of these words, or its message holds one of these phrases, it is of that class.
+/// Where an error of a status that fits says one of these words, or its message holds one of these
+/// phrases, it is of that class.
 struct Class {
     kind: FaultKind,
     statuses: &'static [u16],
@@ -52,7 +53,12 @@ const CLASSES: &[Class] = &[
     Class {
         kind: FaultKind::TooLong,
         statuses: &[400, 413, 422, 500],
-        words: &["context_length_exceeded", "exceed_context_size_error", "request_too_large", "string_above_max_length"],
+        words: &[
+            "context_length_exceeded",
+            "exceed_context_size_error",
+            "request_too_large",
+            "string_above_max_length",
+        ],
         phrases: &[
             "prompt is too long",
             "maximum context length",
@@ -71,11 +77,21 @@ const CLASSES: &[Class] = &[
         words: &["api_key_invalid", "invalid_api_key", "authentication_error"],
         phrases: &["api key not valid"],
     },
-    Class { kind: FaultKind::NotFound, statuses: &[400, 403], words: &["model_not_found"], phrases: &[] },
+    Class {
+        kind: FaultKind::NotFound,
+        statuses: &[400, 403],
+        words: &["model_not_found"],
+        phrases: &[],
+    },
     Class {
         kind: FaultKind::Refused,
         statuses: &[400, 403, 500],
-        words: &["content_filter", "content_policy_violation", "invalid_prompt", "moderation_blocked"],
+        words: &[
+            "content_filter",
+            "content_policy_violation",
+            "invalid_prompt",
+            "moderation_blocked",
+        ],
         phrases: &["responsibleaipolicyviolation"],
     },
 ];
@@ -102,12 +118,18 @@ impl Reported {
             // Google puts even errors into a list when it streams.
             Ok(Value::Array(list)) if list.len() == 1 => Self::of(&list[0], body),
             Ok(value) => Self::of(&value, body),
-            Err(_) => Self { message: plain(body).into_owned(), ..Self::default() },
+            Err(_) => Self {
+                message: plain(body).into_owned(),
+                ..Self::default()
+            },
         }
     }
 
     fn of(value: &Value, body: &str) -> Self {
-        let error = value.get("error").filter(|error| !error.is_null()).unwrap_or(value);
+        let error = value
+            .get("error")
+            .filter(|error| !error.is_null())
+            .unwrap_or(value);
         let message = match error {
             Value::String(text) => text.clone(),
             _ => ["message", "detail"]
@@ -116,27 +138,55 @@ impl Reported {
                 .find(|text| !text.is_empty())
                 .unwrap_or_else(|| body.to_owned()),
         };
-        let mut words: Vec<String> =
-            ["code", "type", "status"].into_iter().map(|name| word(error, name)).filter(|word| !word.is_empty()).collect();
+        let mut words: Vec<String> = ["code", "type", "status"]
+            .into_iter()
+            .map(|name| word(error, name))
+            .filter(|word| !word.is_empty())
+            .collect();
         let mut retry_after_ms = None;
-        for detail in error.get("details").and_then(Value::as_array).into_iter().flatten() {
+        for detail in error
+            .get("details")
+            .and_then(Value::as_array)
+            .into_iter()
+            .flatten()
+        {
             words.push(word(detail, "reason"));
-            retry_after_ms =
-                retry_after_ms.or_else(|| status::duration(&word(detail, "retryDelay")).map(|wait| status::wait_ms(wait.as_secs_f64())));
+            retry_after_ms = retry_after_ms.or_else(|| {
+                status::duration(&word(detail, "retryDelay"))
+                    .map(|wait| status::wait_ms(wait.as_secs_f64()))
+            });
             let quotas = detail.get("violations").and_then(Value::as_array);
             // A limit of a minute passes; one of a day does not.
-            if quotas.is_some_and(|quotas| quotas.iter().any(|quota| word(quota, "quotaId").contains("PerDay"))) {
+            if quotas.is_some_and(|quotas| {
+                quotas
+                    .iter()
+                    .any(|quota| word(quota, "quotaId").contains("PerDay"))
+            }) {
                 words.push("daily_quota".to_owned());
             }
         }
-        words.iter_mut().for_each(|word| word.make_ascii_lowercase());
-        Self { message, words, retry_after_ms }
+        words
+            .iter_mut()
+            .for_each(|word| word.make_ascii_lowercase());
+        Self {
+            message,
+            words,
+            retry_after_ms,
+        }
     }
 
     /// The status an error stands for that came without one.
     pub fn status(&self) -> Option<u16> {
-        let number = self.words.iter().find_map(|word| word.parse().ok().filter(|code| (400..600).contains(code)));
-        number.or_else(|| STATUSES.iter().find(|(word, _)| self.words.iter().any(|known| known == word)).map(|(_, status)| *status))
+        let number = self
+            .words
+            .iter()
+            .find_map(|word| word.parse().ok().filter(|code| (400..600).contains(code)));
+        number.or_else(|| {
+            STATUSES
+                .iter()
+                .find(|(word, _)| self.words.iter().any(|known| known == word))
+                .map(|(_, status)| *status)
+        })
     }
 
     /// The class of an error with that status.
@@ -144,14 +194,20 @@ impl Reported {
         let message = self.message.to_ascii_lowercase();
         let fits = |class: &&Class| {
             class.statuses.contains(&status)
-                && (class.words.iter().any(|word| self.words.iter().any(|said| said == word))
+                && (class
+                    .words
+                    .iter()
+                    .any(|word| self.words.iter().any(|said| said == word))
                     || class.phrases.iter().any(|phrase| message.contains(phrase)))
         };
-        CLASSES.iter().find(fits).map_or_else(|| status::kind_of(status), |class| class.kind)
+        CLASSES
+            .iter()
+            .find(fits)
+            .map_or_else(|| status::kind_of(status), |class| class.kind)
     }
 
-    /// Who would only say the same again: nobody, the model, or with a wrong key the whole provider. What is forbidden or used up may be so
-    /// for one model alone.
+    /// Who would only say the same again: nobody, the model, or with a wrong key the whole
+    /// provider. What is forbidden or used up may be so for one model alone.
     pub fn bars(&self, status: u16) -> Option<Bars> {
         match self.kind(status) {
             FaultKind::Auth if status == 403 => Some(Bars::Model),
@@ -164,9 +220,17 @@ impl Reported {
     /// Whether the form of the reply is what was not accepted.
     pub fn is_about_form(&self) -> bool {
         let message = self.message.to_ascii_lowercase();
-        ["response_format", "json_schema", "json_object", "structured output", "output_config", "responsejsonschema", "text.format"]
-            .iter()
-            .any(|word| message.contains(word))
+        [
+            "response_format",
+            "json_schema",
+            "json_object",
+            "structured output",
+            "output_config",
+            "responsejsonschema",
+            "text.format",
+        ]
+        .iter()
+        .any(|word| message.contains(word))
     }
 }
 

@@ -1,4 +1,5 @@
-//! Embeddings as OpenAI's `POST /embeddings` has them, which most endpoints of chat completions speak too. One call is one request.
+//! Embeddings as OpenAI's `POST /embeddings` has them, which most endpoints of chat completions
+//! speak too. One call is one request.
 
 use super::{
     caller::{Caller, is_packed, plain, shown_headers},
@@ -27,49 +28,98 @@ pub struct HttpEmbedder {
 const MOST_BYTES: usize = 32 << 20;
 
 impl HttpEmbedder {
-    /// The model of that name at that endpoint. Fails when the endpoint's data cannot be used, or it speaks another format.
+    /// The model of that name at that endpoint. Fails when the endpoint's data cannot be used, or
+    /// it speaks another format.
     pub fn new(client: Client, endpoint: Arc<Endpoint>, model: String) -> Result<Self, Fault> {
-        let unusable = |what: String| Fault::new(FaultKind::BadRequest, format!("provider {}: {what}", endpoint.name));
+        let unusable = |what: String| {
+            Fault::new(
+                FaultKind::BadRequest,
+                format!("provider {}: {what}", endpoint.name),
+            )
+        };
         let kind = endpoint.manner.wire;
         if !matches!(kind, WireKind::Chat | WireKind::Responses) {
-            let what = format!("the wire {} has no embeddings that rebut speaks; name a provider that speaks chat", kind.name());
+            let what = format!(
+                "the wire {} has no embeddings that rebut speaks; name a provider that speaks chat",
+                kind.name()
+            );
             return Err(unusable(what));
         }
         let url = endpoint.url(&["embeddings"], None).map_err(unusable)?;
-        let (name, price) = (format!("{}:{model}", endpoint.name), endpoint.price_of(&model));
-        Ok(Self { caller: Caller::new(client, endpoint, kind.wire())?, name, model, url, price })
+        let (name, price) = (
+            format!("{}:{model}", endpoint.name),
+            endpoint.price_of(&model),
+        );
+        Ok(Self {
+            caller: Caller::new(client, endpoint, kind.wire())?,
+            name,
+            model,
+            url,
+            price,
+        })
     }
 
     fn body(&self, texts: &[String]) -> Vec<u8> {
-        // Digits are what every endpoint can write; Base64 is read as well, since some send nothing else.
-        let ask = Ask { model: &self.model, input: texts, encoding_format: "float" };
+        // Digits are what every endpoint can write; Base64 is read as well, since some send nothing
+        // else.
+        let ask = Ask {
+            model: &self.model,
+            input: texts,
+            encoding_format: "float",
+        };
         serde_json::to_vec(&ask).expect("strings are always JSON")
     }
 
     fn read(&self, body: &[u8], texts: usize) -> Result<Embedded, Fault> {
         let foreign = || {
             let text = String::from_utf8_lossy(&body[..body.len().min(1 << 16)]).into_owned();
-            self.caller.fault(FaultKind::Server, &format!("the answer is no list of embeddings: {}", plain(&text)))
+            self.caller.fault(
+                FaultKind::Server,
+                &format!("the answer is no list of embeddings: {}", plain(&text)),
+            )
         };
         let answer: Answered = serde_json::from_slice(body).map_err(|_| foreign())?;
         let nonsense = |what: String| self.caller.fault(FaultKind::Server, &what);
         if answer.data.len() != texts {
-            return Err(nonsense(format!("{} embeddings came for {texts} texts", answer.data.len())));
+            return Err(nonsense(format!(
+                "{} embeddings came for {texts} texts",
+                answer.data.len()
+            )));
         }
         let mut placed: Vec<Option<Vec<f32>>> = vec![None; texts];
         for (at, one) in answer.data.into_iter().enumerate() {
             // Some leave the index out; then they come in order.
             let index = one.index.unwrap_or(at);
             let place = placed.get_mut(index).filter(|place| place.is_none());
-            let place = place.ok_or_else(|| nonsense(format!("the index {index} is there twice, or belongs to no text")))?;
-            *place = Some(one.embedding.numbers().ok_or_else(|| nonsense("an embedding is no list of numbers".to_owned()))?);
+            let place = place.ok_or_else(|| {
+                nonsense(format!(
+                    "the index {index} is there twice, or belongs to no text"
+                ))
+            })?;
+            *place = Some(
+                one.embedding
+                    .numbers()
+                    .ok_or_else(|| nonsense("an embedding is no list of numbers".to_owned()))?,
+            );
         }
-        let usage = answer.usage.and_then(|usage| usage.prompt_tokens.or(usage.total_tokens)).map(|input| {
-            let usage = Usage { input, ..Usage::default() };
-            Usage { cost_usd: self.price.map(|price| price.of(&usage)), ..usage }
-        });
+        let usage = answer
+            .usage
+            .and_then(|usage| usage.prompt_tokens.or(usage.total_tokens))
+            .map(|input| {
+                let usage = Usage {
+                    input,
+                    ..Usage::default()
+                };
+                Usage {
+                    cost_usd: self.price.map(|price| price.of(&usage)),
+                    ..usage
+                }
+            });
         // As many as there are texts, and no index twice: every place is taken.
-        Ok(Embedded { vectors: placed.into_iter().flatten().collect(), usage })
+        Ok(Embedded {
+            vectors: placed.into_iter().flatten().collect(),
+            usage,
+        })
     }
 }
 
@@ -81,20 +131,33 @@ impl Embedder for HttpEmbedder {
 
     async fn embed(&self, texts: &[String], time_left: Duration) -> Result<Embedded, Fault> {
         let deadlines = Deadlines::start(time_left, &self.caller.endpoint.timeouts);
-        let response = self.caller.send(self.caller.post(&self.url, self.body(texts)), &deadlines).await?;
+        let response = self
+            .caller
+            .send(self.caller.post(&self.url, self.body(texts)), &deadlines)
+            .await?;
         if !response.status().is_success() {
             return Err(self.caller.refused(response, &deadlines, &self.model).await);
         }
         if is_packed(response.headers()) {
-            return Err(self.caller.fault(FaultKind::Server, "the answer is compressed, which was not asked for; a proxy may do that"));
+            return Err(self.caller.fault(
+                FaultKind::Server,
+                "the answer is compressed, which was not asked for; a proxy may do that",
+            ));
         }
-        let body = Incoming::new(&self.caller, response, &deadlines).read(MOST_BYTES).await?;
+        let body = Incoming::new(&self.caller, response, &deadlines)
+            .read(MOST_BYTES)
+            .await?;
         self.read(&body, texts.len())
     }
 
     fn wire(&self, texts: &[String]) -> String {
         let body = self.body(texts);
-        self.caller.blanked(format!("POST {}\n{}\n{}", self.url, shown_headers(&self.caller.headers), String::from_utf8_lossy(&body)))
+        self.caller.blanked(format!(
+            "POST {}\n{}\n{}",
+            self.url,
+            shown_headers(&self.caller.headers),
+            String::from_utf8_lossy(&body)
+        ))
     }
 }
 

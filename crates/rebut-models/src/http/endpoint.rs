@@ -1,4 +1,5 @@
-//! Where and how to ask: what is known of a provider and its models, and the address and headers made from it.
+//! Where and how to ask: what is known of a provider and its models, and the address and headers
+//! made from it.
 
 use super::wires::{Wire, WireKind};
 use crate::{address::Address, key::Key};
@@ -47,7 +48,8 @@ pub struct Manner {
     pub structured: Structured,
     /// How the most tokens of an answer are asked for.
     pub max_tokens_field: MaxTokensField,
-    /// The most tokens of an answer when the agent does not say; only sent on wires that insist on a number.
+    /// The most tokens of an answer when the agent does not say; only sent on wires that insist on
+    /// a number.
     pub max_tokens: u32,
     /// How the model is told to think harder.
     pub effort: EffortForm,
@@ -87,7 +89,8 @@ pub struct ModelData {
     /// How the model is told to think harder.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub effort: Option<EffortForm>,
-    /// Whether the model takes a temperature; where it does not, an agent's temperature is left out.
+    /// Whether the model takes a temperature; where it does not, an agent's temperature is left
+    /// out.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub temperature: Option<bool>,
 }
@@ -152,7 +155,8 @@ pub struct Timeouts {
     /// Until there is a connection; 20 if left out.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub connect: Option<f64>,
-    /// Until the first byte of the answer; 600 if left out, as an answer that is not streamed comes all at once.
+    /// Until the first byte of the answer; 600 if left out, as an answer that is not streamed comes
+    /// all at once.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub first_byte: Option<f64>,
     /// Between two pieces of an answer; 120 if left out.
@@ -178,13 +182,22 @@ impl Timeouts {
 
     /// Whether every number is a time one can wait.
     pub fn is_possible(&self) -> bool {
-        let possible = |seconds: f64| seconds > 0.0 && Duration::try_from_secs_f64(seconds).is_ok_and(|time| time <= LONGEST);
-        [self.connect, self.first_byte, self.idle].into_iter().flatten().all(possible)
+        let possible = |seconds: f64| {
+            seconds > 0.0 && Duration::try_from_secs_f64(seconds).is_ok_and(|time| time <= LONGEST)
+        };
+        [self.connect, self.first_byte, self.idle]
+            .into_iter()
+            .flatten()
+            .all(possible)
     }
 
     /// The same with another's changes.
     pub fn changed_by(self, other: Self) -> Self {
-        Self { connect: other.connect.or(self.connect), first_byte: other.first_byte.or(self.first_byte), idle: other.idle.or(self.idle) }
+        Self {
+            connect: other.connect.or(self.connect),
+            first_byte: other.first_byte.or(self.first_byte),
+            idle: other.idle.or(self.idle),
+        }
     }
 }
 
@@ -192,21 +205,28 @@ impl Timeouts {
 const LONGEST: Duration = Duration::from_secs(86_400);
 
 fn seconds(given: Option<f64>, usual: u64) -> Duration {
-    given.and_then(|seconds| Duration::try_from_secs_f64(seconds).ok()).unwrap_or(Duration::from_secs(usual)).min(LONGEST)
+    given
+        .and_then(|seconds| Duration::try_from_secs_f64(seconds).ok())
+        .unwrap_or(Duration::from_secs(usual))
+        .min(LONGEST)
 }
 
 impl Endpoint {
     /// How the model of that name is asked.
     pub fn manner_of(&self, model: &str) -> Manner {
-        let special =
-            self.models.iter().filter(|(beginning, _)| model.starts_with(beginning.as_str())).max_by_key(|(beginning, _)| beginning.len());
+        let special = self
+            .models
+            .iter()
+            .filter(|(beginning, _)| model.starts_with(beginning.as_str()))
+            .max_by_key(|(beginning, _)| beginning.len());
         match special {
             Some((_, data)) => self.manner.clone().changed_by(data),
             None => self.manner.clone(),
         }
     }
 
-    /// What the model of that name costs. A name with a date at its end costs what it costs without.
+    /// What the model of that name costs. A name with a date at its end costs what it costs
+    /// without.
     pub fn price_of(&self, model: &str) -> Option<Price> {
         price_of(&self.prices, self.price, model)
     }
@@ -226,7 +246,8 @@ impl Endpoint {
 
     /// Where it is, for people.
     pub(super) fn shown_address(&self) -> String {
-        self.address().map_or_else(|_| "its base_url".to_owned(), ToString::to_string)
+        self.address()
+            .map_or_else(|_| "its base_url".to_owned(), ToString::to_string)
     }
 
     /// The headers of every request: the wire's, the configured, the key.
@@ -234,15 +255,23 @@ impl Endpoint {
         let mut headers = HeaderMap::new();
         headers.insert(CONTENT_TYPE, HeaderValue::from_static("application/json"));
         headers.insert(ACCEPT, HeaderValue::from_static("*/*"));
-        headers.insert(USER_AGENT, HeaderValue::from_static(concat!("rebut/", env!("CARGO_PKG_VERSION"))));
+        headers.insert(
+            USER_AGENT,
+            HeaderValue::from_static(concat!("rebut/", env!("CARGO_PKG_VERSION"))),
+        );
         for (name, value) in wire.headers {
-            headers.insert(HeaderName::from_static(name), HeaderValue::from_static(value));
+            headers.insert(
+                HeaderName::from_static(name),
+                HeaderValue::from_static(value),
+            );
         }
         headers.extend(self.configured_headers()?);
         if let Some(key) = &self.key {
             let (name, prefix) = wire.key_header;
             let value = HeaderValue::from_str(&format!("{prefix}{}", key.reveal()));
-            let mut value = value.map_err(|_| "the key holds characters that cannot be sent; check its variable".to_owned())?;
+            let mut value = value.map_err(|_| {
+                "the key holds characters that cannot be sent; check its variable".to_owned()
+            })?;
             value.set_sensitive(true);
             headers.insert(HeaderName::from_static(name), value);
         }
@@ -252,8 +281,10 @@ impl Endpoint {
     fn configured_headers(&self) -> Result<HeaderMap, String> {
         let mut headers = HeaderMap::new();
         for (name, value) in &self.headers {
-            let known = HeaderName::from_bytes(name.as_bytes()).map_err(|_| format!("`{name}` is no header's name"))?;
-            let mut value = HeaderValue::from_str(value).map_err(|_| format!("the header `{name}` has a value that cannot be sent"))?;
+            let known = HeaderName::from_bytes(name.as_bytes())
+                .map_err(|_| format!("`{name}` is no header's name"))?;
+            let mut value = HeaderValue::from_str(value)
+                .map_err(|_| format!("the header `{name}` has a value that cannot be sent"))?;
             value.set_sensitive(is_secret_name(name));
             headers.insert(known, value);
         }
@@ -262,25 +293,49 @@ impl Endpoint {
 
     /// What is wrong with its address or headers, if anything: no request could be made.
     pub(crate) fn problem(&self) -> Option<String> {
-        self.url(&[], None).err().or_else(|| self.configured_headers().err())
+        self.url(&[], None)
+            .err()
+            .or_else(|| self.configured_headers().err())
     }
 
     /// Everything that must not come back out: the key, and headers that look like one.
     pub(crate) fn secrets(&self) -> Vec<Key> {
-        let headers = self.headers.iter().filter(|(name, _)| is_secret_name(name)).map(|(_, value)| Key::new(value));
+        let headers = self
+            .headers
+            .iter()
+            .filter(|(name, _)| is_secret_name(name))
+            .map(|(_, value)| Key::new(value));
         self.key.iter().cloned().chain(headers).collect()
     }
 }
 
-/// What a model costs by a table of prices. A name with a date at its end costs what it costs without.
-pub(crate) fn price_of(prices: &BTreeMap<String, Price>, otherwise: Option<Price>, model: &str) -> Option<Price> {
-    let is_date = |end: &str| end.len() >= 8 && end.starts_with('-') && end.bytes().all(|byte| byte == b'-' || byte.is_ascii_digit());
-    let undated = || prices.iter().find(|(name, _)| model.strip_prefix(name.as_str()).is_some_and(is_date)).map(|(_, price)| price);
+/// What a model costs by a table of prices. A name with a date at its end costs what it costs
+/// without.
+pub(crate) fn price_of(
+    prices: &BTreeMap<String, Price>,
+    otherwise: Option<Price>,
+    model: &str,
+) -> Option<Price> {
+    let is_date = |end: &str| {
+        end.len() >= 8
+            && end.starts_with('-')
+            && end
+                .bytes()
+                .all(|byte| byte == b'-' || byte.is_ascii_digit())
+    };
+    let undated = || {
+        prices
+            .iter()
+            .find(|(name, _)| model.strip_prefix(name.as_str()).is_some_and(is_date))
+            .map(|(_, price)| price)
+    };
     prices.get(model).or_else(undated).copied().or(otherwise)
 }
 
 /// Whether a header of that name probably holds a secret.
 pub(super) fn is_secret_name(header: &str) -> bool {
     let header = header.to_ascii_lowercase();
-    ["auth", "key", "token", "secret", "cookie"].iter().any(|word| header.contains(word))
+    ["auth", "key", "token", "secret", "cookie"]
+        .iter()
+        .any(|word| header.contains(word))
 }

@@ -37,7 +37,10 @@ impl Events {
 
     /// The next event.
     pub fn next(&mut self) -> Option<Event> {
-        while let Some(length) = self.bytes[self.searched..].iter().position(|byte| *byte == b'\n') {
+        while let Some(length) = self.bytes[self.searched..]
+            .iter()
+            .position(|byte| *byte == b'\n')
+        {
             let end = self.searched + length;
             let line = &self.bytes[self.start..end];
             let line = String::from_utf8_lossy(line.strip_suffix(b"\r").unwrap_or(line));
@@ -72,7 +75,8 @@ mod tests {
 
     #[test]
     fn events_are_the_same_however_the_bytes_are_cut() {
-        let stream = ": hello\r\ndata: {\"é\":1}\r\n\r\nevent: error\r\ndata:a\ndata: b\n\n\ndata:\n\ndata: [DONE]\n\ndata: never ended";
+        let stream = ": hello\r\ndata: {\"é\":1}\r\n\r\nevent: error\r\ndata:a\ndata: \
+            b\n\n\ndata:\n\ndata: [DONE]\n\ndata: never ended";
         for size in 1..=stream.len() {
             let mut events = Events::default();
             let mut found = Vec::new();
@@ -80,8 +84,15 @@ mod tests {
                 events.buffer().extend_from_slice(chunk);
                 found.extend(std::iter::from_fn(|| events.next()));
             }
-            let found: Vec<_> = found.iter().map(|event: &Event| (event.data.as_str(), event.is_error)).collect();
-            assert_eq!(found, [("{\"é\":1}", false), ("a\nb", true), ("[DONE]", false)], "pieces of {size}");
+            let found: Vec<_> = found
+                .iter()
+                .map(|event: &Event| (event.data.as_str(), event.is_error))
+                .collect();
+            assert_eq!(
+                found,
+                [("{\"é\":1}", false), ("a\nb", true), ("[DONE]", false)],
+                "pieces of {size}"
+            );
         }
     }
 }

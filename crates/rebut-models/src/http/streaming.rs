@@ -13,8 +13,16 @@ const MOST_STREAMED: usize = 64 << 20;
 
 impl HttpModel {
     /// Reads a stream to its end and hands on what comes.
-    pub(super) async fn streamed(&self, request: &Request<'_>, mut incoming: Incoming<'_>) -> Result<Answer, Fault> {
-        let mut reading = Reading { outcome: self.outcome(), ended: false, shown: 0 };
+    pub(super) async fn streamed(
+        &self,
+        request: &Request<'_>,
+        mut incoming: Incoming<'_>,
+    ) -> Result<Answer, Fault> {
+        let mut reading = Reading {
+            outcome: self.outcome(),
+            ended: false,
+            shown: 0,
+        };
         match self.follow(request, &mut incoming, &mut reading).await {
             Ok(()) => {
                 incoming.let_go();
@@ -23,21 +31,41 @@ impl HttpModel {
                 self.answer(reading.outcome)
             }
             Err(fault) => {
-                // Counts that come on the way are of what is written so far, or of nothing yet: what was used is only known at the end.
-                let usage = reading.outcome.usage.filter(|_| reading.outcome.end.is_some());
-                Err(self.enriched(fault, Outcome { usage, ..reading.outcome }))
+                // Counts that come on the way are of what is written so far, or of nothing yet:
+                // what was used is only known at the end.
+                let usage = reading
+                    .outcome
+                    .usage
+                    .filter(|_| reading.outcome.end.is_some());
+                Err(self.enriched(
+                    fault,
+                    Outcome {
+                        usage,
+                        ..reading.outcome
+                    },
+                ))
             }
         }
     }
 
-    async fn follow(&self, request: &Request<'_>, incoming: &mut Incoming<'_>, reading: &mut Reading) -> Result<(), Fault> {
+    async fn follow(
+        &self,
+        request: &Request<'_>,
+        incoming: &mut Incoming<'_>,
+        reading: &mut Reading,
+    ) -> Result<(), Fault> {
         let mut events = Events::default();
         let mut received = 0;
         loop {
             match incoming.next(events.buffer()).await {
                 Ok(Some(length)) => received += length,
                 Ok(None) if reading.ended => return Ok(()),
-                Ok(None) => return Err(self.caller.fault(FaultKind::Incomplete, "the stream ended before the answer did")),
+                Ok(None) => {
+                    return Err(self.caller.fault(
+                        FaultKind::Incomplete,
+                        "the stream ended before the answer did",
+                    ));
+                }
                 // All of the answer is there; only the connection is not.
                 Err(_) if reading.ended => return Ok(()),
                 Err(fault) => return Err(fault),
@@ -54,28 +82,51 @@ impl HttpModel {
                     _ => {}
                 }
             }
-            if received > MOST_STREAMED || reading.outcome.text.len().max(events.waiting()) > MOST_TEXT {
+            if received > MOST_STREAMED
+                || reading.outcome.text.len().max(events.waiting()) > MOST_TEXT
+            {
                 return Err(incoming.too_large(MOST_TEXT));
             }
         }
     }
 
-    fn take(&self, event: &Event, request: &Request<'_>, reading: &mut Reading) -> Result<(), Fault> {
+    fn take(
+        &self,
+        event: &Event,
+        request: &Request<'_>,
+        reading: &mut Reading,
+    ) -> Result<(), Fault> {
         let had_begun = reading.outcome.has_begun();
-        let read = if event.is_error { Err(Unread::error(&event.data)) } else { (self.wire.event)(&event.data, &mut reading.outcome) };
+        let read = if event.is_error {
+            Err(Unread::error(&event.data))
+        } else {
+            (self.wire.event)(&event.data, &mut reading.outcome)
+        };
         match read {
             Ok(ended) => reading.ended |= ended,
             Err(Unread::Foreign) => return Err(self.foreign(&event.data)),
             Err(Unread::Reported(error)) => {
                 let fault = self.caller.reported(&error, &self.model);
-                // An answer that had begun has broken off; one that will fail again, or had not begun, keeps its own class.
-                let kind = if had_begun && fault.kind.is_passing() { FaultKind::Incomplete } else { fault.kind };
+                // An answer that had begun has broken off; one that will fail again, or had not
+                // begun, keeps its own class.
+                let kind = if had_begun && fault.kind.is_passing() {
+                    FaultKind::Incomplete
+                } else {
+                    fault.kind
+                };
                 // Whoever had begun may be paid for it, whatever the class.
-                return Err(Fault { kind, partial: had_begun.then(String::new), ..fault });
+                return Err(Fault {
+                    kind,
+                    partial: had_begun.then(String::new),
+                    ..fault
+                });
             }
         }
         if request.deltas.wanted() {
-            let safe = reading.shown + self.caller.safe_length(&reading.outcome.text[reading.shown..]);
+            let safe = reading.shown
+                + self
+                    .caller
+                    .safe_length(&reading.outcome.text[reading.shown..]);
             self.show(request, reading, safe);
         }
         Ok(())
@@ -83,8 +134,15 @@ impl HttpModel {
 
     /// Hands on the text up to `end`.
     fn show(&self, request: &Request<'_>, reading: &mut Reading, end: usize) {
-        if let Some(piece) = reading.outcome.text.get(reading.shown..end).filter(|piece| !piece.is_empty()) {
-            request.deltas.push(request.turn, &self.caller.blanked(piece.to_owned()));
+        if let Some(piece) = reading
+            .outcome
+            .text
+            .get(reading.shown..end)
+            .filter(|piece| !piece.is_empty())
+        {
+            request
+                .deltas
+                .push(request.turn, &self.caller.blanked(piece.to_owned()));
             reading.shown = end;
         }
     }

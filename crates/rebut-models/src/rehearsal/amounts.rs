@@ -31,45 +31,73 @@ const MOST: usize = 8;
 pub fn amounts(text: &str) -> Vec<Amount> {
     let tokens: Vec<&str> = text
         .split(|c: char| c.is_whitespace() || "-–—()/|~≈".contains(c))
-        .map(|token| token.trim_matches([',', '.', ':', ';', '!', '?', '"', '*', '_', '`', '“', '”']))
+        .map(|token| {
+            token.trim_matches([',', '.', ':', ';', '!', '?', '"', '*', '_', '`', '“', '”'])
+        })
         .filter(|token| !token.is_empty())
         .collect();
-    let found = tokens.iter().enumerate().filter_map(|(at, token)| amount(token, tokens.get(at + 1).copied().unwrap_or("")));
+    let found = tokens
+        .iter()
+        .enumerate()
+        .filter_map(|(at, token)| amount(token, tokens.get(at + 1).copied().unwrap_or("")));
     found.take(MOST).collect()
 }
 
 fn amount(token: &str, next: &str) -> Option<Amount> {
-    if let Some(number) = NUMBERS.iter().position(|word| token.eq_ignore_ascii_case(word)) {
+    if let Some(number) = NUMBERS
+        .iter()
+        .position(|word| token.eq_ignore_ascii_case(word))
+    {
         // "one" and friends are numbers only before a unit.
         let (unit, factor) = unit_of(next).filter(|_| !next.is_empty())?;
-        return Some(Amount { unit, value: (number + 1) as f64 * factor });
+        return Some(Amount {
+            unit,
+            value: (number + 1) as f64 * factor,
+        });
     }
     let currency = token.starts_with(['€', '$', '£', '¥']);
     let digits = token.trim_start_matches(['€', '$', '£', '¥']);
-    let end = digits.find(|c: char| !(c.is_ascii_digit() || c == '.' || c == ',')).unwrap_or(digits.len());
+    let end = digits
+        .find(|c: char| !(c.is_ascii_digit() || c == '.' || c == ','))
+        .unwrap_or(digits.len());
     let value = parse(&digits[..end])?;
     let (value, suffix) = scaled(value, &digits[end..]);
     if currency || suffix.starts_with(['€', '$', '£', '¥']) {
-        return Some(Amount { unit: Unit::Money, value });
+        return Some(Amount {
+            unit: Unit::Money,
+            value,
+        });
     }
     let word = if suffix.is_empty() { next } else { suffix };
     let (unit, factor) = unit_of(word).or((suffix.is_empty()).then_some((Unit::Bare, 1.0)))?;
-    Some(Amount { unit, value: value * factor })
+    Some(Amount {
+        unit,
+        value: value * factor,
+    })
 }
 
-const NUMBERS: [&str; 12] = ["one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten", "eleven", "twelve"];
+const NUMBERS: [&str; 12] = [
+    "one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten", "eleven",
+    "twelve",
+];
 
 /// Reads "1,200", "2.5" and "2,5".
 fn parse(digits: &str) -> Option<f64> {
     let digits = digits.trim_end_matches(['.', ',']);
     let thousands = digits.split(',').skip(1).all(|group| group.len() == 3);
-    let plain = if thousands { digits.replace(',', "") } else { digits.replace(',', ".") };
+    let plain = if thousands {
+        digits.replace(',', "")
+    } else {
+        digits.replace(',', ".")
+    };
     plain.parse().ok().filter(|value: &f64| value.is_finite())
 }
 
 fn scaled(value: f64, suffix: &str) -> (f64, &str) {
     match suffix.chars().next() {
-        Some('k' | 'K') if !suffix[1..].starts_with(char::is_alphabetic) => (value * 1e3, &suffix[1..]),
+        Some('k' | 'K') if !suffix[1..].starts_with(char::is_alphabetic) => {
+            (value * 1e3, &suffix[1..])
+        }
         Some('M') if !suffix[1..].starts_with(char::is_alphabetic) => (value * 1e6, &suffix[1..]),
         _ => (value, suffix),
     }
@@ -112,9 +140,22 @@ mod tests {
             ("2.5 days", Unit::Days, 2.5),
         ];
         for (text, unit, value) in rows {
-            assert!(amounts(text).contains(&Amount { unit: *unit, value: *value }), "{text}: {:?}", amounts(text));
+            assert!(
+                amounts(text).contains(&Amount {
+                    unit: *unit,
+                    value: *value
+                }),
+                "{text}: {:?}",
+                amounts(text)
+            );
         }
         assert_eq!(amounts("one of us"), []);
-        assert_eq!(amounts("4-6 weeks").last(), Some(&Amount { unit: Unit::Days, value: 30.0 }));
+        assert_eq!(
+            amounts("4-6 weeks").last(),
+            Some(&Amount {
+                unit: Unit::Days,
+                value: 30.0
+            })
+        );
     }
 }

@@ -1,4 +1,5 @@
-//! The case as the rehearsal sees it: facts found in the text, each with whom it is about and how it looks through the lenses.
+//! The case as the rehearsal sees it: facts found in the text, each with whom it is about and how
+//! it looks through the lenses.
 
 use super::{
     amounts::{Amount, Unit, amounts},
@@ -78,16 +79,31 @@ impl<'a> Case<'a> {
         }
         let mut facts = Vec::new();
         let mut measures = Vec::new();
-        for (text, source) in [(part("context"), Source::Context), (part("notes"), Source::Note)] {
-            gather(&passages(text, &names), source, &names, &mut facts, &mut measures);
+        for (text, source) in [
+            (part("context"), Source::Context),
+            (part("notes"), Source::Note),
+        ] {
+            gather(
+                &passages(text, &names),
+                source,
+                &names,
+                &mut facts,
+                &mut measures,
+            );
         }
         for (number, option) in names.options.iter().enumerate() {
             let mut own = passages(option.description, &names);
-            own.iter_mut().for_each(|passage| passage.scope = vec![number]);
+            own.iter_mut()
+                .for_each(|passage| passage.scope = vec![number]);
             gather(&own, Source::Description, &names, &mut facts, &mut measures);
         }
         compare(&mut facts, &measures);
-        Some(Self { question: part("question"), names, facts, by_quote: OnceCell::new() })
+        Some(Self {
+            question: part("question"),
+            names,
+            facts,
+            by_quote: OnceCell::new(),
+        })
     }
 
     /// The options.
@@ -95,18 +111,32 @@ impl<'a> Case<'a> {
         &self.names.options
     }
 
-    /// The facts a text cites. The same words in two cells of a table are told apart by the option named beside them.
+    /// The facts a text cites. The same words in two cells of a table are told apart by the option
+    /// named beside them.
     pub fn quoted_in(&self, text: &str) -> Vec<usize> {
         let by_quote = self.by_quote.get_or_init(|| index(&self.facts));
         let mut found = Vec::new();
         let mut before = "";
-        for (quote, after) in text.split('“').skip(1).filter_map(|rest| rest.split_once('”')) {
+        for (quote, after) in text
+            .split('“')
+            .skip(1)
+            .filter_map(|rest| rest.split_once('”'))
+        {
             let cell = by_quote.get(&format!("“{before}”: “{quote}”"));
-            let facts = cell.or_else(|| by_quote.get(&format!("“{quote}”"))).map_or(&[][..], Vec::as_slice);
+            let facts = cell
+                .or_else(|| by_quote.get(&format!("“{quote}”")))
+                .map_or(&[][..], Vec::as_slice);
             let meant = |fact: &&usize| {
-                self.facts[**fact].about.iter().any(|(option, _)| after.contains(&format!(" {} (", self.options()[*option].letter)))
+                self.facts[**fact].about.iter().any(|(option, _)| {
+                    after.contains(&format!(" {} (", self.options()[*option].letter))
+                })
             };
-            if let Some(fact) = facts.iter().find(meant).or(facts.first()).filter(|fact| !found.contains(*fact)) {
+            if let Some(fact) = facts
+                .iter()
+                .find(meant)
+                .or(facts.first())
+                .filter(|fact| !found.contains(*fact))
+            {
                 found.push(*fact);
             }
             before = quote;
@@ -117,7 +147,15 @@ impl<'a> Case<'a> {
     /// A fact read out of somebody else's words, which the case itself does not hold.
     pub fn heard(&self, text: &'a str) -> Fact<'a> {
         let about = about(text, &[], &self.names);
-        Fact { text, topic: "", source: Source::Context, side: Side::Open, about, tone: tone(text), versus: None }
+        Fact {
+            text,
+            topic: "",
+            source: Source::Context,
+            side: Side::Open,
+            about,
+            tone: tone(text),
+            versus: None,
+        }
     }
 }
 
@@ -136,12 +174,15 @@ const QUOTE: usize = 160;
 pub fn quoted(text: &str) -> String {
     let line = on_one_line(text);
     let line = line.trim_end_matches(['.', ',', ';', ':', '。']);
-    let Some((limit, _)) = line.char_indices().nth(QUOTE) else { return line.to_owned() };
+    let Some((limit, _)) = line.char_indices().nth(QUOTE) else {
+        return line.to_owned();
+    };
     let end = line[..limit].rfind(' ').unwrap_or(limit);
     format!("{}…", &line[..end])
 }
 
-/// How a fact is pointed at: in its own words, for a cell of a table below the words that lead to it.
+/// How a fact is pointed at: in its own words, for a cell of a table below the words that lead to
+/// it.
 pub fn cited(fact: &Fact<'_>) -> String {
     if fact.topic.is_empty() {
         format!("“{}”", quoted(fact.text))
@@ -162,12 +203,23 @@ struct Measure {
     more: bool,
 }
 
-fn gather<'a>(found: &[Passage<'a>], source: Source, names: &Names<'_>, facts: &mut Vec<Fact<'a>>, measures: &mut Vec<Measure>) {
+fn gather<'a>(
+    found: &[Passage<'a>],
+    source: Source,
+    names: &Names<'_>,
+    facts: &mut Vec<Fact<'a>>,
+    measures: &mut Vec<Measure>,
+) {
     let mut before: About = Vec::new();
     let mut said = HashSet::new();
-    for passage in found.iter().filter(|passage| words(passage.text).count() > 1 || !passage.topic.is_empty() || passage.side != Side::Open)
-    {
-        let mut about = if passage.topic.is_empty() { about(passage.text, &passage.scope, names) } else { scoped(&passage.scope) };
+    for passage in found.iter().filter(|passage| {
+        words(passage.text).count() > 1 || !passage.topic.is_empty() || passage.side != Side::Open
+    }) {
+        let mut about = if passage.topic.is_empty() {
+            about(passage.text, &passage.scope, names)
+        } else {
+            scoped(&passage.scope)
+        };
         if about.is_empty() && passage.continues {
             about.clone_from(&before);
         }
@@ -186,7 +238,15 @@ fn gather<'a>(found: &[Passage<'a>], source: Source, names: &Names<'_>, facts: &
         {
             measures.extend(measure(passage, &numbers, facts.len(), option));
         }
-        facts.push(Fact { text: passage.text, topic: passage.topic, source, side: passage.side, about, tone, versus: None });
+        facts.push(Fact {
+            text: passage.text,
+            topic: passage.topic,
+            source,
+            side: passage.side,
+            about,
+            tone,
+            versus: None,
+        });
     }
 }
 
@@ -194,18 +254,28 @@ fn scoped(scope: &[usize]) -> About {
     scope.iter().map(|option| (*option, 0.9)).collect()
 }
 
-/// Whom a clause is about: those it names, else those its surroundings are about. "Slower than B" speaks for B.
+/// Whom a clause is about: those it names, else those its surroundings are about. "Slower than B"
+/// speaks for B.
 fn about(text: &str, scope: &[usize], names: &Names<'_>) -> About {
     let Some((head, tail)) = comparison(text) else {
         let named = names.named(text);
-        return if named.is_empty() || scope.len() == 1 && named.len() > 1 { scoped(scope) } else { named };
+        return if named.is_empty() || scope.len() == 1 && named.len() > 1 {
+            scoped(scope)
+        } else {
+            named
+        };
     };
     let mut about = names.named(head);
     if about.is_empty() {
         about = scoped(scope);
     }
-    let losers = names.named(tail).into_iter().filter(|(loser, _)| about.iter().all(|(option, _)| option != loser));
-    let losers: Vec<(usize, f64)> = losers.map(|(loser, strength)| (loser, -0.5 * strength)).collect();
+    let losers = names
+        .named(tail)
+        .into_iter()
+        .filter(|(loser, _)| about.iter().all(|(option, _)| option != loser));
+    let losers: Vec<(usize, f64)> = losers
+        .map(|(loser, strength)| (loser, -0.5 * strength))
+        .collect();
     about.extend(losers);
     about
 }
@@ -218,12 +288,19 @@ fn weigh(passage: &Passage<'_>, numbers: &[Amount]) -> Tone {
         found.lenses = topic.lenses.map(|value| value * factor);
         found.serious = topic.serious && factor > 0.0;
     }
-    let share =
-        numbers.iter().filter(|amount| amount.unit == Unit::Percent).map(|amount| amount.value.clamp(0.0, 100.0)).fold(0.0, f64::max);
-    found.lenses = found.lenses.map(|value| (value * (1.0 + share / 100.0)).clamp(-3.0, 3.0));
+    let share = numbers
+        .iter()
+        .filter(|amount| amount.unit == Unit::Percent)
+        .map(|amount| amount.value.clamp(0.0, 100.0))
+        .fold(0.0, f64::max);
+    found.lenses = found
+        .lenses
+        .map(|value| (value * (1.0 + share / 100.0)).clamp(-3.0, 3.0));
     for amount in numbers {
         match amount.unit {
-            Unit::Days if takes_work(passage) => found.lenses[Lens::Effort as usize] -= (amount.value.max(0.0) + 1.0).log2() * 0.15,
+            Unit::Days if takes_work(passage) => {
+                found.lenses[Lens::Effort as usize] -= (amount.value.max(0.0) + 1.0).log2() * 0.15
+            }
             Unit::Money if is_gain(passage) => found.lenses[Lens::Value as usize] += 0.6,
             Unit::Money => found.lenses[Lens::Effort as usize] -= 0.4,
             _ => {}
@@ -262,15 +339,31 @@ fn filed(mut tone: Tone, side: Side) -> Tone {
 
 /// Whether a sentence tells how things are, rather than what may come.
 fn is_today(text: &str, numbers: &[Amount]) -> bool {
-    const TODAY: &[&str] = &["was", "were", "had", "last", "today", "currently", "already", "every", "past", "complain", "often"];
+    const TODAY: &[&str] = &[
+        "was",
+        "were",
+        "had",
+        "last",
+        "today",
+        "currently",
+        "already",
+        "every",
+        "past",
+        "complain",
+        "often",
+    ];
     numbers.iter().any(|amount| amount.unit == Unit::Percent)
         || words(text).any(|word| TODAY.iter().any(|known| word.eq_ignore_ascii_case(known)))
 }
 
-/// Trouble with how things are speaks for the options that change more. Work that is scarce does not.
+/// Trouble with how things are speaks for the options that change more. Work that is scarce does
+/// not.
 fn asks_for_change(tone: Tone) -> Tone {
     let [risk, value, effort] = tone.lenses;
-    Tone { lenses: [risk.abs(), value.abs(), effort], serious: false }
+    Tone {
+        lenses: [risk.abs(), value.abs(), effort],
+        serious: false,
+    }
 }
 
 /// Whether nothing was said through any lens.
@@ -280,21 +373,39 @@ pub fn is_flat(lenses: &Weighing) -> bool {
 
 /// Whether a time in this passage is time somebody has to spend.
 fn takes_work(passage: &Passage<'_>) -> bool {
-    const WORK: &str = "take took need build ship implement deliver effort work estimate require cost develop within in setup";
+    const WORK: &str = "take took need build ship implement deliver effort work estimate require \
+        cost develop within in setup";
     const ELSE: &str = "after every per ago last expire since";
-    static STEMS: LazyLock<[HashSet<String>; 2]> = LazyLock::new(|| [WORK, ELSE].map(|list| words(list).map(stem).collect()));
-    let hit = |set: &HashSet<String>| words(passage.text).chain(words(passage.topic)).any(|word| set.contains(&stem(word)));
+    static STEMS: LazyLock<[HashSet<String>; 2]> =
+        LazyLock::new(|| [WORK, ELSE].map(|list| words(list).map(stem).collect()));
+    let hit = |set: &HashSet<String>| {
+        words(passage.text)
+            .chain(words(passage.topic))
+            .any(|word| set.contains(&stem(word)))
+    };
     hit(&STEMS[0]) && !hit(&STEMS[1])
 }
 
 fn is_gain(passage: &Passage<'_>) -> bool {
-    static STEMS: LazyLock<HashSet<String>> =
-        LazyLock::new(|| words("revenue sales gain earn worth save saving deal contract profit").map(stem).collect());
-    words(passage.text).chain(words(passage.topic)).any(|word| STEMS.contains(&stem(word)))
+    static STEMS: LazyLock<HashSet<String>> = LazyLock::new(|| {
+        words("revenue sales gain earn worth save saving deal contract profit")
+            .map(stem)
+            .collect()
+    });
+    words(passage.text)
+        .chain(words(passage.topic))
+        .any(|word| STEMS.contains(&stem(word)))
 }
 
-fn measure(passage: &Passage<'_>, numbers: &[Amount], fact: usize, option: usize) -> Option<Measure> {
-    let amount = numbers.iter().rev().find(|amount| amount.value > 0.0 && (amount.unit != Unit::Bare || !passage.topic.is_empty()))?;
+fn measure(
+    passage: &Passage<'_>,
+    numbers: &[Amount],
+    fact: usize,
+    option: usize,
+) -> Option<Measure> {
+    let amount = numbers.iter().rev().find(|amount| {
+        amount.value > 0.0 && (amount.unit != Unit::Bare || !passage.topic.is_empty())
+    })?;
     let (lens, more) = match amount.unit {
         Unit::Money if is_gain(passage) => (Lens::Value, true),
         Unit::Money => (Lens::Effort, false),
@@ -302,9 +413,14 @@ fn measure(passage: &Passage<'_>, numbers: &[Amount], fact: usize, option: usize
         Unit::Millis => (Lens::Value, false),
         _ => {
             let topic = tone(passage.topic).lenses;
-            let strongest = [Lens::Risk, Lens::Value, Lens::Effort]
-                .into_iter()
-                .max_by(|a, b| topic[*a as usize].abs().total_cmp(&topic[*b as usize].abs()))?;
+            let strongest =
+                [Lens::Risk, Lens::Value, Lens::Effort]
+                    .into_iter()
+                    .max_by(|a, b| {
+                        topic[*a as usize]
+                            .abs()
+                            .total_cmp(&topic[*b as usize].abs())
+                    })?;
             if topic[strongest as usize] == 0.0 {
                 return None;
             }
@@ -321,7 +437,8 @@ fn measure(passage: &Passage<'_>, numbers: &[Amount], fact: usize, option: usize
     })
 }
 
-/// Numbers of the same kind on different options: whoever is better than the middle gains by how much.
+/// Numbers of the same kind on different options: whoever is better than the middle gains by how
+/// much.
 fn compare(facts: &mut [Fact<'_>], measures: &[Measure]) {
     let mut groups: HashMap<&str, Vec<&Measure>> = HashMap::new();
     for measure in measures {
@@ -331,7 +448,8 @@ fn compare(facts: &mut [Fact<'_>], measures: &[Measure]) {
         }
     }
     for group in groups.values().filter(|group| group.len() > 1) {
-        let middle = group.iter().map(|measure| measure.value.ln()).sum::<f64>() / group.len() as f64;
+        let middle =
+            group.iter().map(|measure| measure.value.ln()).sum::<f64>() / group.len() as f64;
         let least = group.iter().min_by(|a, b| a.value.total_cmp(&b.value));
         let most = group.iter().max_by(|a, b| a.value.total_cmp(&b.value));
         for measure in group {
@@ -339,7 +457,9 @@ fn compare(facts: &mut [Fact<'_>], measures: &[Measure]) {
             let better = if measure.more { above } else { -above };
             facts[measure.fact].tone.lenses[measure.lens] = (better * 1.2).clamp(-2.4, 2.4);
             let opposite = if above > 0.0 { least } else { most };
-            facts[measure.fact].versus = opposite.map(|other| other.fact).filter(|other| *other != measure.fact);
+            facts[measure.fact].versus = opposite
+                .map(|other| other.fact)
+                .filter(|other| *other != measure.fact);
         }
     }
 }

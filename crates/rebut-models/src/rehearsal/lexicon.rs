@@ -1,4 +1,5 @@
-//! What words say about risk, value and effort. Small on purpose: it finds positions in a text, it does not understand it.
+//! What words say about risk, value and effort. Small on purpose: it finds positions in a text, it
+//! does not understand it.
 
 use super::words::{stem, words};
 use std::{collections::HashMap, sync::LazyLock};
@@ -33,47 +34,61 @@ const TABLE: &[(Lens, f64, &str)] = &[
     (
         Lens::Risk,
         -1.0,
-        "risk risky danger dangerous fail failure fault break breaking broken bug corrupt corruption outage downtime crash leak breach \
-         vulnerable vulnerability attack lockin conflict race unknown uncertain unproven untested immature experimental deprecated unstable fragile brittle \
-         loss lose irreversible incident error violate violation penalty expose silent silently stale inconsistent flaky threat worry hazard unsafe injury \
+        "risk risky danger dangerous fail failure fault break breaking broken bug corrupt \
+         corruption outage downtime crash leak breach \
+         vulnerable vulnerability attack lockin conflict race unknown uncertain unproven untested \
+         immature experimental deprecated unstable fragile brittle \
+         loss lose irreversible incident error violate violation penalty expose silent silently \
+         stale inconsistent flaky threat worry hazard unsafe injury \
          fraud regression abandoned surprise unavailable untrained split",
     ),
     (
         Lens::Risk,
         1.0,
-        "safe safer safest safely safety secure reliable reliability proven tested mature stable stability durable durability robust reversible \
-         rollback backup redundant redundancy resilient resilience consistent consistency encrypted audited recover recovery guarantee \
+        "safe safer safest safely safety secure reliable reliability proven tested mature stable \
+         stability durable durability robust reversible \
+         rollback backup redundant redundancy resilient resilience consistent consistency \
+         encrypted audited recover recovery guarantee \
          transactional acid isolation predictable survive persist persistence replication",
     ),
     (Lens::Risk, 0.4, "security compliance"),
     (
         Lens::Value,
         1.0,
-        "benefit gain revenue sales growth grow fast faster fastest speed performance improve improvement better best win popular demand request want ask \
-         love delight satisfaction conversion adoption retention scale scalable throughput flexible flexibility rich powerful differentiate differentiator \
-         competitive advantage opportunity enable unlock autonomy independent independently quality valuable value worth modern useful convenient accurate",
+        "benefit gain revenue sales growth grow fast faster fastest speed performance improve \
+         improvement better best win popular demand request want ask \
+         love delight satisfaction conversion adoption retention scale scalable throughput \
+         flexible flexibility rich powerful differentiate differentiator \
+         competitive advantage opportunity enable unlock autonomy independent independently \
+         quality valuable value worth modern useful convenient accurate",
     ),
     (Lens::Value, 0.3, "user customer client feature support"),
     (Lens::Value, 0.5, "quick quickly"),
     (
         Lens::Value,
         -1.0,
-        "slow slower slowest lag latency limited lack missing churn complain complaint frustrate frustrating poor bad useless outdated inferior cancel \
+        "slow slower slowest lag latency limited lack missing churn complain complaint frustrate \
+         frustrating poor bad useless outdated inferior cancel \
          bottleneck delay waste worthless unusable restrict worse worst block blocked",
     ),
     (
         Lens::Effort,
         -1.0,
-        "cost costly expensive effort complex complexity complicated hard harder hardest difficult difficulty rewrite refactor migrate training learn hire \
-         hiring maintain maintenance overhead burden license licence fee manual manually duplicate boilerplate steep
+        "cost costly expensive effort complex complexity complicated hard harder hardest difficult \
+         difficulty rewrite refactor migrate training learn hire \
+         hiring maintain maintenance overhead burden license licence fee manual manually duplicate \
+         boilerplate steep
          debt pay price deadline tight understaffed",
     ),
-    (Lens::Effort, -0.5, "require extra additional integrate integration setup configure operational operate specialist budget legacy"),
+    (Lens::Effort, -0.5, "require extra additional integrate integration setup configure \
+        operational operate specialist budget legacy"),
     (
         Lens::Effort,
         1.0,
-        "cheap cheaper cheapest easy easier easiest easily simple simpler simplest simplicity simply familiar reuse ready managed hosted automatic \
-         automatically automated save saving straightforward lightweight documented productive effortless",
+        "cheap cheaper cheapest easy easier easiest easily simple simpler simplest simplicity \
+         simply familiar reuse ready managed hosted automatic \
+         automatically automated save saving straightforward lightweight documented productive \
+         effortless",
     ),
     (Lens::Effort, 0.3, "expertise"),
     (Lens::Effort, 0.6, "already existing free standard minimal know knows"),
@@ -82,20 +97,40 @@ const TABLE: &[(Lens, f64, &str)] = &[
 const SERIOUS: &str = "corrupt corruption leak breach unsafe injury loss lose hazard patient";
 
 /// Words that turn round what follows them.
-const TURNS: &str = "no not never without none cannot neither nor hardly rarely less lower low fewer few reduce avoid prevent
+const TURNS: &str = "no not never without none cannot neither nor hardly rarely less lower low \
+    fewer few reduce avoid prevent
     eliminate remove stop nobody nothing lack minimal";
 /// Words that turn round what stands just before them: "the risk is low".
-const TURNS_BACK: &[&str] =
-    &["low", "lower", "minimal", "none", "negligible", "small", "unlikely", "stop", "stops", "suffer", "suffers", "wait"];
+const TURNS_BACK: &[&str] = &[
+    "low",
+    "lower",
+    "minimal",
+    "none",
+    "negligible",
+    "small",
+    "unlikely",
+    "stop",
+    "stops",
+    "suffer",
+    "suffers",
+    "wait",
+];
 /// After these a turn means the opposite: "we cannot afford downtime" does not praise downtime.
 const HOLDS: &str = "afford tolerate accept allow only";
 
 static LEXICON: LazyLock<HashMap<String, (usize, f64)>> = LazyLock::new(|| {
-    TABLE.iter().flat_map(|(lens, weight, list)| words(list).map(|word| (stem(word), (*lens as usize, *weight)))).collect()
+    TABLE
+        .iter()
+        .flat_map(|(lens, weight, list)| {
+            words(list).map(|word| (stem(word), (*lens as usize, *weight)))
+        })
+        .collect()
 });
 static MARKS: LazyLock<HashMap<String, Mark>> = LazyLock::new(|| {
     let rows = [(Mark::Turn, TURNS), (Mark::Hold, HOLDS)];
-    rows.into_iter().flat_map(|(mark, list)| words(list).map(move |word| (stem(word), mark))).collect()
+    rows.into_iter()
+        .flat_map(|(mark, list)| words(list).map(move |word| (stem(word), mark)))
+        .collect()
 });
 static SERIOUS_STEMS: LazyLock<Vec<String>> = LazyLock::new(|| words(SERIOUS).map(stem).collect());
 
@@ -128,7 +163,9 @@ pub fn tone(text: &str) -> Tone {
         };
     }
     // The third word of praise in one clause adds less than the first.
-    tone.lenses = tone.lenses.map(|value| 1.6 * (1.0 - (-value.abs()).exp()) * value.signum());
+    tone.lenses = tone
+        .lenses
+        .map(|value| 1.6 * (1.0 - (-value.abs()).exp()) * value.signum());
     tone
 }
 
@@ -136,7 +173,12 @@ fn turned_back(after: &[&str]) -> bool {
     let after = match after {
         [link, rest @ ..] if ["is", "are", "stays", "remains", "was"].contains(link) => rest,
         [only] => return is_low(only),
-        after => return after.iter().take(2).any(|word| ["nothing", "none"].contains(word)),
+        after => {
+            return after
+                .iter()
+                .take(2)
+                .any(|word| ["nothing", "none"].contains(word));
+        }
     };
     after.first().is_some_and(|word| is_low(word))
 }
@@ -148,12 +190,20 @@ fn is_low(word: &str) -> bool {
 /// How often a text speaks of each lens, good or bad: what a role's brief cares about.
 pub fn interest(text: &str) -> Weighing {
     const ROLES: [&str; 3] = [
-        "risk security legal compliance privacy audit safety threat attacker regulator worst wrong harm abuse undo sceptical skeptical cautious critic",
-        "value user customer market marketing sales growth product benefit gain optimistic visionary experience accessibility revenue",
-        "effort cost budget operations maintain developer engineer engineering build run team pragmatic deadline time money work simple finance",
+        "risk security legal compliance privacy audit safety threat attacker regulator worst wrong \
+         harm abuse undo sceptical skeptical cautious critic",
+        "value user customer market marketing sales growth product benefit gain optimistic \
+         visionary experience accessibility revenue",
+        "effort cost budget operations maintain developer engineer engineering build run team \
+         pragmatic deadline time money work simple finance",
     ];
-    static STEMS: LazyLock<HashMap<String, usize>> =
-        LazyLock::new(|| ROLES.iter().enumerate().flat_map(|(lens, list)| words(list).map(move |word| (stem(word), lens))).collect());
+    static STEMS: LazyLock<HashMap<String, usize>> = LazyLock::new(|| {
+        ROLES
+            .iter()
+            .enumerate()
+            .flat_map(|(lens, list)| words(list).map(move |word| (stem(word), lens)))
+            .collect()
+    });
     let mut interest = [0.0; 3];
     for word in words(text) {
         if let Some(lens) = STEMS.get(&stem(word)) {
@@ -173,7 +223,10 @@ mod tests {
         for (lens, weight, list) in TABLE {
             for word in words(list) {
                 let before = seen.insert(stem(word), (*lens, *weight, word));
-                assert!(before.is_none_or(|(other, same, _)| other == *lens && same == *weight), "{word} and {before:?}");
+                assert!(
+                    before.is_none_or(|(other, same, _)| other == *lens && same == *weight),
+                    "{word} and {before:?}"
+                );
             }
         }
     }

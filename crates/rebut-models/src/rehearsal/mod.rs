@@ -1,4 +1,5 @@
-//! The built-in rehearsal: a speaker without a model, who takes positions from the text it is given and never hides what it is.
+//! The built-in rehearsal: a speaker without a model, who takes positions from the text it is given
+//! and never hides what it is.
 
 mod amounts;
 mod arms;
@@ -23,7 +24,8 @@ mod words;
 
 use rebut_engine::model::{Answer, Fault, FaultKind, Finish, Model, Price, Request, Usage};
 
-/// Answers the turns of every format without any model: the same input always gives the same output.
+/// Answers the turns of every format without any model: the same input always gives the same
+/// output.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct RehearsalModel;
 
@@ -55,17 +57,33 @@ impl Model for RehearsalModel {
             "review_argument" => Ok(review::argue(request.prompt)),
             "review_rebuttal" => Ok(review::rebut(request.prompt)),
             "review_verdict" => Ok(review::judge(request.prompt)),
-            solved if solved.starts_with("solve_") => solve::answer(solved, request.agent, request.prompt),
+            solved if solved.starts_with("solve_") => {
+                solve::answer(solved, request.agent, request.prompt)
+            }
             other => Err(Fault::new(
                 FaultKind::Unavailable,
-                format!("the built-in rehearsal cannot play a `{other}` turn; give this agent a model or a script"),
+                format!(
+                    "the built-in rehearsal cannot play a `{other}` turn; give this agent a \
+                    model or a script"
+                ),
             )),
         }?
         .to_string();
         stream(&request, &text);
         let prompt = count_words(&request.prompt.system) + count_words(&request.prompt.user);
-        let usage = Usage { input: prompt, output: count_words(&text), cost_usd: Some(0.0), ..Usage::default() };
-        Ok(Answer { text, model: Some("rehearsal".to_owned()), usage: Some(usage), finish: Finish::Complete, ..Answer::default() })
+        let usage = Usage {
+            input: prompt,
+            output: count_words(&text),
+            cost_usd: Some(0.0),
+            ..Usage::default()
+        };
+        Ok(Answer {
+            text,
+            model: Some("rehearsal".to_owned()),
+            usage: Some(usage),
+            finish: Finish::Complete,
+            ..Answer::default()
+        })
     }
 
     fn is_rehearsal(&self) -> bool {

@@ -1,4 +1,5 @@
-//! The options, and how a text names them: by letter, by the words of the label, by the words of the description.
+//! The options, and how a text names them: by letter, by the words of the label, by the words of
+//! the description.
 
 use super::words::{is_common, stem, words};
 use std::collections::HashMap;
@@ -31,11 +32,14 @@ impl<'a> Names<'a> {
     pub fn parse(text: &'a str) -> Self {
         let mut options: Vec<Choice<'a>> = Vec::new();
         for line in text.lines() {
-            if let Some(option) = parse_line(line).filter(|new| options.iter().all(|old| old.letter != new.letter)) {
+            if let Some(option) =
+                parse_line(line).filter(|new| options.iter().all(|old| old.letter != new.letter))
+            {
                 options.push(option);
             }
         }
-        let mean = options.iter().map(|option| option.reach).sum::<f64>() / options.len().max(1) as f64;
+        let mean =
+            options.iter().map(|option| option.reach).sum::<f64>() / options.len().max(1) as f64;
         options.iter_mut().for_each(|option| option.reach -= mean);
         let pointers = pointers(&options);
         Self { options, pointers }
@@ -48,7 +52,9 @@ impl<'a> Names<'a> {
         for word in words(text).filter(|word| !is_common(word)) {
             let stem = stem(word);
             if let Some(about) = self.pointers.get(&stem).filter(|_| !seen.contains(&stem)) {
-                about.iter().for_each(|(option, weight)| strength[*option] += weight);
+                about
+                    .iter()
+                    .for_each(|(option, weight)| strength[*option] += weight);
                 seen.push(stem);
             }
         }
@@ -57,36 +63,59 @@ impl<'a> Names<'a> {
         }
         let top = strength.iter().copied().fold(0.0, f64::max);
         let clear = |strength: &f64| *strength >= 0.3 && *strength >= top * 0.6;
-        strength.iter().enumerate().filter(|(_, strength)| clear(strength)).map(|(option, strength)| (option, strength.min(1.0))).collect()
+        strength
+            .iter()
+            .enumerate()
+            .filter(|(_, strength)| clear(strength))
+            .map(|(option, strength)| (option, strength.min(1.0)))
+            .collect()
     }
 
-    /// Options named by letter: "Option A", "(A)", or "A:" and "A)" at the start. A lone "A" is an article.
+    /// Options named by letter: "Option A", "(A)", or "A:" and "A)" at the start. A lone "A" is an
+    /// article.
     fn lettered(&self, text: &str) -> Vec<usize> {
         let start = text.trim_start().trim_start_matches(['*', '_', '#', ' ']);
-        let head = start.split(|c: char| !c.is_alphanumeric()).next().unwrap_or("");
-        let marked = start[head.len()..].trim_start_matches(['*', '_']).starts_with([':', ')', '.']);
+        let head = start
+            .split(|c: char| !c.is_alphanumeric())
+            .next()
+            .unwrap_or("");
+        let marked = start[head.len()..]
+            .trim_start_matches(['*', '_'])
+            .starts_with([':', ')', '.']);
         let mut letters = if marked { vec![head] } else { Vec::new() };
         let mut before = "";
         for word in text.split_whitespace() {
             let bare = word.trim_matches(|c: char| !c.is_alphanumeric());
-            let introduced =
-                ["option", "options", "alternative", "variant", "choice"].iter().any(|intro| before.eq_ignore_ascii_case(intro));
+            let introduced = ["option", "options", "alternative", "variant", "choice"]
+                .iter()
+                .any(|intro| before.eq_ignore_ascii_case(intro));
             if introduced || (word.starts_with('(') && word.contains(')')) {
                 letters.push(bare);
             }
             before = bare;
         }
-        let known = |letter: &&str| self.options.iter().position(|option| option.letter == *letter);
+        let known = |letter: &&str| {
+            self.options
+                .iter()
+                .position(|option| option.letter == *letter)
+        };
         letters.iter().filter_map(known).collect()
     }
 }
 
 fn parse_line(line: &str) -> Option<Choice<'_>> {
     let (letter, rest) = line.trim().split_once(". ")?;
-    let is_letter = !letter.is_empty() && letter.len() <= 3 && letter.chars().all(|c| c.is_ascii_alphanumeric());
+    let is_letter = !letter.is_empty()
+        && letter.len() <= 3
+        && letter.chars().all(|c| c.is_ascii_alphanumeric());
     let (label, description) = rest.split_once(" — ").unwrap_or((rest, ""));
     let reach = (reach(label) + 0.5 * reach(description)).clamp(-1.5, 1.5);
-    (is_letter && !label.trim().is_empty()).then(|| Choice { letter, label: label.trim(), description: description.trim(), reach })
+    (is_letter && !label.trim().is_empty()).then(|| Choice {
+        letter,
+        label: label.trim(),
+        description: description.trim(),
+        reach,
+    })
 }
 
 /// Which options each distinctive word points to. A word of many options says little about each.
@@ -94,7 +123,9 @@ fn pointers(options: &[Choice<'_>]) -> HashMap<String, About> {
     let mut pointers: HashMap<String, About> = HashMap::new();
     for (number, option) in options.iter().enumerate() {
         for (text, weight) in [(option.label, 1.0), (option.description, 0.35)] {
-            for word in words(text).filter(|word| !is_common(word) && !is_vague(word) && word.chars().count() > 1) {
+            for word in words(text)
+                .filter(|word| !is_common(word) && !is_vague(word) && word.chars().count() > 1)
+            {
                 let about = pointers.entry(stem(word)).or_default();
                 if about.iter().all(|(known, _)| *known != number) {
                     about.push((number, weight));
@@ -192,7 +223,11 @@ fn reach(text: &str) -> f64 {
         "skip",
         "status",
     ];
-    let count = |list: &[&str]| words(text).filter(|word| list.iter().any(|known| word.eq_ignore_ascii_case(known))).count() as f64;
+    let count = |list: &[&str]| {
+        words(text)
+            .filter(|word| list.iter().any(|known| word.eq_ignore_ascii_case(known)))
+            .count() as f64
+    };
     (0.6 * (count(MORE) - count(LESS))).clamp(-1.2, 1.2)
 }
 
@@ -202,7 +237,10 @@ mod tests {
 
     #[test]
     fn a_text_names_options_by_letter_label_and_description() {
-        let names = Names::parse("A. Full offline editing — local database with sync\nB. Read-only offline cache\nC. Online only");
+        let names = Names::parse(
+            "A. Full offline editing — local database with sync\nB. Read-only offline cache\nC. \
+             Online only",
+        );
         let rows: &[(&str, &[usize])] = &[
             ("Option B is enough", &[1]),
             ("A: needs a conflict dialog", &[0]),
@@ -214,7 +252,11 @@ mod tests {
             ("Offline matters", &[0, 1]),
         ];
         for (text, wanted) in rows {
-            let found: Vec<usize> = names.named(text).iter().map(|(option, _)| *option).collect();
+            let found: Vec<usize> = names
+                .named(text)
+                .iter()
+                .map(|(option, _)| *option)
+                .collect();
             assert_eq!(found, *wanted, "{text}");
         }
         assert!(names.options[0].reach > names.options[1].reach);

@@ -1,4 +1,5 @@
-//! Walking a Markdown text: headings and labels say which option and which side the lines below them are about.
+//! Walking a Markdown text: headings and labels say which option and which side the lines below
+//! them are about.
 
 use super::{
     names::Names,
@@ -94,7 +95,10 @@ impl<'a> Walk<'a, '_> {
             return self.table.push(trimmed);
         }
         self.flush_table();
-        if !trimmed.chars().any(char::is_alphanumeric) || trimmed.starts_with("```") || trimmed.starts_with("~~~") {
+        if !trimmed.chars().any(char::is_alphanumeric)
+            || trimmed.starts_with("```")
+            || trimmed.starts_with("~~~")
+        {
             self.flush_block();
             self.loose = true;
         } else if let Some((level, title)) = heading(trimmed) {
@@ -104,7 +108,13 @@ impl<'a> Walk<'a, '_> {
             self.flush_block();
             match label(content) {
                 Some(title) if self.files(title) => self.open(LABEL, title),
-                _ => self.block = Some(Block { start: end - content.len(), end, side: self.bullet_side(marker, content) }),
+                _ => {
+                    self.block = Some(Block {
+                        start: end - content.len(),
+                        end,
+                        side: self.bullet_side(marker, content),
+                    })
+                }
             }
         } else if let Some(title) = label(trimmed).filter(|title| self.files(title)) {
             self.flush_block();
@@ -122,7 +132,11 @@ impl<'a> Walk<'a, '_> {
         if self.loose && self.level == LABEL {
             (self.scope, self.side, self.level) = (Vec::new(), Side::Open, 0);
         }
-        self.block = Some(Block { start, end, side: Side::Open });
+        self.block = Some(Block {
+            start,
+            end,
+            side: Side::Open,
+        });
     }
 
     /// Whether a title says whom or which side the lines below it are about.
@@ -131,11 +145,21 @@ impl<'a> Walk<'a, '_> {
     }
 
     fn open(&mut self, level: usize, title: &str) {
-        let named: Vec<usize> = self.names.named(title).into_iter().map(|(option, _)| option).collect();
+        let named: Vec<usize> = self
+            .names
+            .named(title)
+            .into_iter()
+            .map(|(option, _)| option)
+            .collect();
         let side = side_of(title);
-        // "### Cons" below "## Option A" still speaks of A; any other heading without an option ends A's part.
+        // "### Cons" below "## Option A" still speaks of A; any other heading without an option
+        // ends A's part.
         if !named.is_empty() || side == Side::Open {
-            self.scope = if named.len() < self.names.options.len() { named } else { Vec::new() };
+            self.scope = if named.len() < self.names.options.len() {
+                named
+            } else {
+                Vec::new()
+            };
             self.level = level;
         } else if level < self.level {
             (self.scope, self.level) = (Vec::new(), level);
@@ -146,8 +170,12 @@ impl<'a> Walk<'a, '_> {
 
     fn bullet_side(&self, marker: char, content: &str) -> Side {
         match marker {
-            _ if content.starts_with(['✅', '👍', '✔']) || content.starts_with("(+)") => Side::Pro,
-            _ if content.starts_with(['❌', '👎', '✘']) || content.starts_with("(-)") => Side::Con,
+            _ if content.starts_with(['✅', '👍', '✔']) || content.starts_with("(+)") => {
+                Side::Pro
+            }
+            _ if content.starts_with(['❌', '👎', '✘']) || content.starts_with("(-)") => {
+                Side::Con
+            }
             '+' => Side::Pro,
             '-' if self.plus_minus => Side::Con,
             _ => Side::Open,
@@ -160,12 +188,23 @@ impl<'a> Walk<'a, '_> {
     }
 
     fn flush_block(&mut self) {
-        let Some(block) = self.block.take() else { return };
+        let Some(block) = self.block.take() else {
+            return;
+        };
         let mut text = &self.text[block.start..block.end];
         let mut scope = self.scope.clone();
-        let mut side = if block.side == Side::Open { self.side } else { block.side };
+        let mut side = if block.side == Side::Open {
+            self.side
+        } else {
+            block.side
+        };
         if let Some((prefix, rest)) = prefix(text) {
-            let named: Vec<usize> = self.names.named(prefix).into_iter().map(|(option, _)| option).collect();
+            let named: Vec<usize> = self
+                .names
+                .named(prefix)
+                .into_iter()
+                .map(|(option, _)| option)
+                .collect();
             let filed = side_of(prefix);
             if filed != Side::Open || !named.is_empty() {
                 text = rest;
@@ -179,9 +218,16 @@ impl<'a> Walk<'a, '_> {
         }
         for sentence in sentences(text) {
             for (number, clause) in clauses(sentence).into_iter().enumerate() {
-                let text = clause.trim_matches(['*', '_', ' ', '✅', '❌', '👍', '👎', '✔', '✘', '>']);
+                let text =
+                    clause.trim_matches(['*', '_', ' ', '✅', '❌', '👍', '👎', '✔', '✘', '>']);
                 let continues = number > 0 || is_pronoun(text);
-                self.out.push(Passage { text, topic: "", side, scope: scope.clone(), continues });
+                self.out.push(Passage {
+                    text,
+                    topic: "",
+                    side,
+                    scope: scope.clone(),
+                    continues,
+                });
             }
         }
     }
@@ -189,7 +235,13 @@ impl<'a> Walk<'a, '_> {
     fn flush_table(&mut self) {
         let lines = std::mem::take(&mut self.table);
         for cell in table::cells(&lines, self.names) {
-            self.out.push(Passage { text: cell.text, topic: cell.topic, side: side_of(cell.topic), scope: cell.options, continues: false });
+            self.out.push(Passage {
+                text: cell.text,
+                topic: cell.topic,
+                side: side_of(cell.topic),
+                scope: cell.options,
+                continues: false,
+            });
         }
     }
 }
@@ -197,22 +249,36 @@ impl<'a> Walk<'a, '_> {
 fn heading(line: &str) -> Option<(usize, &str)> {
     let title = line.trim_start_matches('#');
     let level = line.len() - title.len();
-    (1..LABEL).contains(&level).then_some((level, title)).filter(|(_, title)| title.starts_with(' '))
+    (1..LABEL)
+        .contains(&level)
+        .then_some((level, title))
+        .filter(|(_, title)| title.starts_with(' '))
 }
 
 fn bullet(line: &str) -> Option<(char, &str)> {
     let marker = line.chars().next()?;
     if ['-', '*', '+', '•', '–'].contains(&marker) {
-        return line[marker.len_utf8()..].strip_prefix(' ').map(|content| (marker, content.trim_start()));
+        return line[marker.len_utf8()..]
+            .strip_prefix(' ')
+            .map(|content| (marker, content.trim_start()));
     }
-    let digits = line.find(|c: char| !c.is_ascii_digit()).filter(|at| (1..3).contains(at))?;
-    line[digits..].strip_prefix(". ").or_else(|| line[digits..].strip_prefix(") ")).map(|content| ('1', content.trim_start()))
+    let digits = line
+        .find(|c: char| !c.is_ascii_digit())
+        .filter(|at| (1..3).contains(at))?;
+    line[digits..]
+        .strip_prefix(". ")
+        .or_else(|| line[digits..].strip_prefix(") "))
+        .map(|content| ('1', content.trim_start()))
 }
 
 /// A line that only announces: `Cons:` or `**Redis**`.
 fn label(line: &str) -> Option<&str> {
-    let bold = line.strip_prefix("**").and_then(|rest| rest.strip_suffix("**")).filter(|title| !title.contains("**"));
-    bold.or_else(|| line.trim_end_matches(['*', '_']).strip_suffix(':')).filter(|title| is_short(title))
+    let bold = line
+        .strip_prefix("**")
+        .and_then(|rest| rest.strip_suffix("**"))
+        .filter(|title| !title.contains("**"));
+    bold.or_else(|| line.trim_end_matches(['*', '_']).strip_suffix(':'))
+        .filter(|title| is_short(title))
 }
 
 /// What stands before the colon of `Redis: fast`, or in the brackets of `(A) fast`.
@@ -230,7 +296,18 @@ fn is_short(text: &str) -> bool {
 }
 
 fn side_of(title: &str) -> Side {
-    const PRO: &[&str] = &["pro", "pros", "advantage", "advantages", "benefit", "benefits", "strengths", "upside", "upsides", "plus"];
+    const PRO: &[&str] = &[
+        "pro",
+        "pros",
+        "advantage",
+        "advantages",
+        "benefit",
+        "benefits",
+        "strengths",
+        "upside",
+        "upsides",
+        "plus",
+    ];
     const CON: &[&str] = &[
         "con",
         "cons",
@@ -245,7 +322,9 @@ fn side_of(title: &str) -> Side {
         "problems",
         "minus",
     ];
-    let has = |list: &[&str]| words(title).any(|word| list.iter().any(|known| word.eq_ignore_ascii_case(known)));
+    let has = |list: &[&str]| {
+        words(title).any(|word| list.iter().any(|known| word.eq_ignore_ascii_case(known)))
+    };
     match (has(PRO), has(CON)) {
         (true, false) => Side::Pro,
         (false, true) => Side::Con,
@@ -254,7 +333,9 @@ fn side_of(title: &str) -> Side {
 }
 
 fn is_pronoun(text: &str) -> bool {
-    words(text)
-        .next()
-        .is_some_and(|word| ["it", "this", "they", "its", "these", "both"].iter().any(|known| word.eq_ignore_ascii_case(known)))
+    words(text).next().is_some_and(|word| {
+        ["it", "this", "they", "its", "these", "both"]
+            .iter()
+            .any(|known| word.eq_ignore_ascii_case(known))
+    })
 }

@@ -1,4 +1,5 @@
-//! Wording a reviewer's text anew: its own sentences stay, and what the judges asked for is added, in their words.
+//! Wording a reviewer's text anew: its own sentences stay, and what the judges asked for is added,
+//! in their words.
 
 use rebut_engine::{clean::on_one_line, prompt::Prompt};
 use serde_json::{Value, json};
@@ -7,13 +8,23 @@ use serde_json::{Value, json};
 pub fn propose(prompt: &Prompt) -> Value {
     let feedback = prompt.part("feedback").unwrap_or_default();
     let said = |name: &str| {
-        let line = feedback.lines().find_map(|line| line.strip_prefix(name)?.strip_prefix(": "));
+        let line = feedback
+            .lines()
+            .find_map(|line| line.strip_prefix(name)?.strip_prefix(": "));
         on_one_line(line.unwrap_or_default())
     };
     let (signal, labels, score) = (said("signal"), said("labels"), said("score"));
     let current = prompt.part("current").unwrap_or_default().trim();
-    let asked = if signal.is_empty() { "say what in the text shows it".to_owned() } else { sentence_of(&signal) };
-    let known = if labels.is_empty() { String::new() } else { format!(" Your arguments were called {labels}.") };
+    let asked = if signal.is_empty() {
+        "say what in the text shows it".to_owned()
+    } else {
+        sentence_of(&signal)
+    };
+    let known = if labels.is_empty() {
+        String::new()
+    } else {
+        format!(" Your arguments were called {labels}.")
+    };
     json!({
         "text": format!("{current}\n\nWhen you argue: {asked}.{known}"),
         "why": format!("The judges' signal is added ({score})."),
@@ -25,7 +36,9 @@ fn sentence_of(words: &str) -> String {
     let words = words.trim_end_matches(['.', '!', '?', ' ']);
     let mut letters = words.chars();
     match letters.next() {
-        Some(first) if letters.clone().next().is_none_or(char::is_lowercase) => first.to_lowercase().chain(letters).collect(),
+        Some(first) if letters.clone().next().is_none_or(char::is_lowercase) => {
+            first.to_lowercase().chain(letters).collect()
+        }
         _ => words.to_owned(),
     }
 }
@@ -44,13 +57,27 @@ mod tests {
             (
                 "You look for holes.",
                 "signal: Name the line.\nlabels: vague",
-                "You look for holes.\n\nWhen you argue: name the line. Your arguments were called vague.",
+                "You look for holes.\n\nWhen you argue: name the line. Your arguments were called \
+                 vague.",
             ),
-            ("Be kind.", "signal: URLs help\nlabels: ", "Be kind.\n\nWhen you argue: URLs help."),
-            ("Be kind.", "", "Be kind.\n\nWhen you argue: say what in the text shows it."),
+            (
+                "Be kind.",
+                "signal: URLs help\nlabels: ",
+                "Be kind.\n\nWhen you argue: URLs help.",
+            ),
+            (
+                "Be kind.",
+                "",
+                "Be kind.\n\nWhen you argue: say what in the text shows it.",
+            ),
         ];
         for (current, feedback, text) in rows {
-            let prompt = Request { role: "security", current, feedback }.render(&Fence::new("f00d"));
+            let prompt = Request {
+                role: "security",
+                current,
+                feedback,
+            }
+            .render(&Fence::new("f00d"));
             assert_eq!(propose(&prompt)["text"], text, "{feedback}");
             assert_eq!(propose(&prompt), propose(&prompt));
         }

@@ -1,6 +1,7 @@
 //! Words and their stems: just enough that "migrating", "migrated" and "migration" meet.
 
-/// Stems are cut here, so that "Postgres" and "PostgreSQL" meet while "complete" and "complex" do not.
+/// Stems are cut here, so that "Postgres" and "PostgreSQL" meet while "complete" and "complex" do
+/// not.
 const STEM: usize = 7;
 
 /// The words of a text, without punctuation. Hyphens part words, apostrophes do not.
@@ -37,11 +38,16 @@ const IRREGULAR: &[(&str, &str)] = &[
 ];
 
 fn strip(word: &mut String) {
-    if let Some(root) = word.strip_suffix("ies").or_else(|| word.strip_suffix("ied")).filter(|root| root.len() > 2) {
+    if let Some(root) = word
+        .strip_suffix("ies")
+        .or_else(|| word.strip_suffix("ied"))
+        .filter(|root| root.len() > 2)
+    {
         *word = format!("{root}y");
         return;
     }
-    if word.ends_with("ss") || word.ends_with("us") || word.ends_with("is") || word.ends_with("eed") {
+    if word.ends_with("ss") || word.ends_with("us") || word.ends_with("is") || word.ends_with("eed")
+    {
         return;
     }
     for ending in ["ions", "ion", "ings", "ing", "ed", "es", "ly", "s", "e"] {
@@ -65,12 +71,15 @@ fn undouble(word: &mut String, ending: &str) {
 /// Words that tell nothing about what a sentence is about.
 pub fn is_common(word: &str) -> bool {
     const COMMON: &[&str] = &[
-        "a", "about", "add", "after", "all", "also", "an", "and", "any", "approach", "are", "as", "at", "be", "been", "before", "but",
-        "by", "can", "choose", "could", "do", "does", "each", "every", "first", "for", "from", "get", "go", "has", "have", "how", "if",
-        "in", "into", "is", "it", "its", "just", "let", "make", "may", "more", "most", "much", "need", "no", "not", "now", "of", "on",
-        "one", "only", "option", "or", "our", "out", "over", "plan", "should", "so", "solution", "some", "still", "such", "system", "than",
-        "that", "the", "their", "them", "then", "there", "they", "this", "to", "too", "up", "us", "use", "using", "very", "via", "was",
-        "we", "well", "were", "what", "when", "which", "who", "will", "with", "without", "would", "you", "your",
+        "a", "about", "add", "after", "all", "also", "an", "and", "any", "approach", "are", "as",
+        "at", "be", "been", "before", "but", "by", "can", "choose", "could", "do", "does", "each",
+        "every", "first", "for", "from", "get", "go", "has", "have", "how", "if", "in", "into",
+        "is", "it", "its", "just", "let", "make", "may", "more", "most", "much", "need", "no",
+        "not", "now", "of", "on", "one", "only", "option", "or", "our", "out", "over", "plan",
+        "should", "so", "solution", "some", "still", "such", "system", "than", "that", "the",
+        "their", "them", "then", "there", "they", "this", "to", "too", "up", "us", "use", "using",
+        "very", "via", "was", "we", "well", "were", "what", "when", "which", "who", "will", "with",
+        "without", "would", "you", "your",
     ];
     // The longest has eight letters.
     word.len() <= 8 && COMMON.binary_search(&word.to_lowercase().as_str()).is_ok()
@@ -103,7 +112,12 @@ mod tests {
         ] {
             assert_eq!(stem(one), stem(other), "{one} and {other}");
         }
-        for (one, other) in [("complete", "complex"), ("customer", "custom"), ("Redis", "red"), ("loss", "low")] {
+        for (one, other) in [
+            ("complete", "complex"),
+            ("customer", "custom"),
+            ("Redis", "red"),
+            ("loss", "low"),
+        ] {
             assert_ne!(stem(one), stem(other), "{one} and {other}");
         }
         assert!(is_common("The") && is_common("your") && !is_common("offline"));

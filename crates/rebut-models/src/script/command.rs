@@ -30,18 +30,51 @@ pub(super) enum Modifier {
 /// Every word: how it is written, and how what stands behind it is read.
 const WORDS: &[(&str, &str, Read)] = &[
     ("timeout", "!timeout", |rest| alone(rest, Command::Hang)),
-    ("error", "!error 429 retry_after=2", |rest| error(rest).map(Command::Fail)),
-    ("garbage", "!garbage", |rest| alone(rest, Command::Say(Text::Garbage))),
-    ("empty", "!empty", |rest| alone(rest, Command::Fail(Fault::new(FaultKind::Empty, "the script says nothing here")))),
-    ("refusal", "!refusal", |rest| alone(rest, Command::Fail(Fault::new(FaultKind::Refused, "the script declines to answer")))),
-    ("changed", "!changed", |rest| {
-        alone(rest, Command::Fail(Fault::new(FaultKind::ContextChanged, "the script says that its context file was changed")))
+    ("error", "!error 429 retry_after=2", |rest| {
+        error(rest).map(Command::Fail)
     }),
-    ("bytes", r"!bytes \xff\xfe text", |rest| bytes(rest).map(|text| Command::Say(Text::Given(text)))),
-    ("truncated", "!truncated", |rest| alone(rest, Command::Modify(Modifier::Truncated))),
-    ("repeat", "!repeat 1000", |rest| repeat(rest).map(|times| Command::Modify(Modifier::Repeat(times)))),
-    ("delay", "!delay 200ms", |rest| duration(rest).map(|time| Command::Modify(Modifier::Delay(time)))),
-    ("usage", "!usage input=100 output=20 cached=0", |rest| usage(rest).map(|usage| Command::Modify(Modifier::Usage(usage)))),
+    ("garbage", "!garbage", |rest| {
+        alone(rest, Command::Say(Text::Garbage))
+    }),
+    ("empty", "!empty", |rest| {
+        alone(
+            rest,
+            Command::Fail(Fault::new(FaultKind::Empty, "the script says nothing here")),
+        )
+    }),
+    ("refusal", "!refusal", |rest| {
+        alone(
+            rest,
+            Command::Fail(Fault::new(
+                FaultKind::Refused,
+                "the script declines to answer",
+            )),
+        )
+    }),
+    ("changed", "!changed", |rest| {
+        alone(
+            rest,
+            Command::Fail(Fault::new(
+                FaultKind::ContextChanged,
+                "the script says that its context file was changed",
+            )),
+        )
+    }),
+    ("bytes", r"!bytes \xff\xfe text", |rest| {
+        bytes(rest).map(|text| Command::Say(Text::Given(text)))
+    }),
+    ("truncated", "!truncated", |rest| {
+        alone(rest, Command::Modify(Modifier::Truncated))
+    }),
+    ("repeat", "!repeat 1000", |rest| {
+        repeat(rest).map(|times| Command::Modify(Modifier::Repeat(times)))
+    }),
+    ("delay", "!delay 200ms", |rest| {
+        duration(rest).map(|time| Command::Modify(Modifier::Delay(time)))
+    }),
+    ("usage", "!usage input=100 output=20 cached=0", |rest| {
+        usage(rest).map(|usage| Command::Modify(Modifier::Usage(usage)))
+    }),
 ];
 
 type Read = fn(&str) -> Option<Command>;
@@ -51,14 +84,28 @@ impl Command {
     pub fn parse(line: usize, text: &str) -> Result<Self, ScriptError> {
         let (word, rest) = text.split_once([' ', '\t']).unwrap_or((text, ""));
         match WORDS.iter().find(|(known, ..)| *known == word) {
-            Some((_, example, read)) => read(rest.trim()).ok_or(ScriptError::BadArgument { line, text: format!("!{text}"), example }),
+            Some((_, example, read)) => read(rest.trim()).ok_or(ScriptError::BadArgument {
+                line,
+                text: format!("!{text}"),
+                example,
+            }),
             None => {
                 let words = || WORDS.iter().map(|(known, ..)| *known);
                 let known = match nearest(word, words()) {
                     Some(meant) => format!("did you mean `!{meant}`?"),
-                    None => format!("known are {}", words().map(|known| format!("!{known}")).collect::<Vec<_>>().join(", ")),
+                    None => format!(
+                        "known are {}",
+                        words()
+                            .map(|known| format!("!{known}"))
+                            .collect::<Vec<_>>()
+                            .join(", ")
+                    ),
                 };
-                Err(ScriptError::UnknownWord { line, word: word.to_owned(), known })
+                Err(ScriptError::UnknownWord {
+                    line,
+                    word: word.to_owned(),
+                    known,
+                })
             }
         }
     }
@@ -71,8 +118,15 @@ fn alone(rest: &str, command: Command) -> Option<Command> {
 /// `429 retry_after=2`
 fn error(rest: &str) -> Option<Fault> {
     let mut words = rest.split_whitespace();
-    let code: u16 = words.next()?.parse().ok().filter(|code| (300..600).contains(code))?;
-    let mut fault = Fault::new(status::kind_of(code), format!("the script answers with status {code}"));
+    let code: u16 = words
+        .next()?
+        .parse()
+        .ok()
+        .filter(|code| (300..600).contains(code))?;
+    let mut fault = Fault::new(
+        status::kind_of(code),
+        format!("the script answers with status {code}"),
+    );
     for word in words {
         let seconds: f64 = word.strip_prefix("retry_after=")?.parse().ok()?;
         fault.retry_after_ms = Some(status::wait_ms(seconds));
@@ -108,7 +162,14 @@ fn usage(rest: &str) -> Option<Usage> {
             "cached" => usage.cached = count?,
             "output" => usage.output = count?,
             "reasoning" => usage.reasoning = count?,
-            "cost" => usage.cost_usd = Some(value.parse().ok().filter(|cost: &f64| cost.is_finite() && *cost >= 0.0)?),
+            "cost" => {
+                usage.cost_usd = Some(
+                    value
+                        .parse()
+                        .ok()
+                        .filter(|cost: &f64| cost.is_finite() && *cost >= 0.0)?,
+                )
+            }
             _ => return None,
         }
         any = true;
@@ -116,7 +177,8 @@ fn usage(rest: &str) -> Option<Usage> {
     any.then_some(usage)
 }
 
-/// Text with `\xNN`, `\n`, `\r`, `\t`, `\\`, as a client that decodes lossily would see those bytes.
+/// Text with `\xNN`, `\n`, `\r`, `\t`, `\\`, as a client that decodes lossily would see those
+/// bytes.
 fn bytes(rest: &str) -> Option<String> {
     let mut found = Vec::with_capacity(rest.len());
     let mut chars = rest.chars();

@@ -1,10 +1,14 @@
-//! Names with holes, of turns and of files: `*` stands for anything (also nothing), `?` for one character.
+//! Names with holes, of turns and of files: `*` stands for anything (also nothing), `?` for one
+//! character.
 
-/// Whether a name has the pattern's form. Takes at most `pattern × name` steps, whatever the pattern.
+/// Whether a name has the pattern's form. Takes at most `pattern × name` steps, whatever the
+/// pattern.
 pub fn matches(pattern: &str, name: &str) -> bool {
-    let (pattern, name): (Vec<char>, Vec<char>) = (pattern.chars().collect(), name.chars().collect());
+    let (pattern, name): (Vec<char>, Vec<char>) =
+        (pattern.chars().collect(), name.chars().collect());
     let (mut p, mut n) = (0, 0);
-    // After the last `*`: where the pattern goes on, and the first place of the name not yet tried for it.
+    // After the last `*`: where the pattern goes on, and the first place of the name not yet tried
+    // for it.
     let mut star: Option<(usize, usize)> = None;
     while n < name.len() {
         match pattern.get(p) {
@@ -17,7 +21,9 @@ pub fn matches(pattern: &str, name: &str) -> bool {
                 n += 1;
             }
             _ => {
-                let Some((after, tried)) = star else { return false };
+                let Some((after, tried)) = star else {
+                    return false;
+                };
                 star = Some((after, tried + 1));
                 p = after;
                 n = tried + 1;
@@ -58,6 +64,9 @@ mod tests {
         for (pattern, name, expected) in rows {
             assert_eq!(matches(pattern, name), expected, "{pattern:?} {name:?}");
         }
-        assert!(!matches(&"*a".repeat(1000), &"a".repeat(999)), "would not end by trying everything");
+        assert!(
+            !matches(&"*a".repeat(1000), &"a".repeat(999)),
+            "would not end by trying everything"
+        );
     }
 }

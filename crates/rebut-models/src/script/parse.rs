@@ -29,7 +29,11 @@ pub(super) struct Reply {
 #[derive(Clone, Debug, PartialEq)]
 pub(super) enum Act {
     /// Answers with a text.
-    Say { text: Text, repeat: usize, truncated: bool },
+    Say {
+        text: Text,
+        repeat: usize,
+        truncated: bool,
+    },
     /// Fails.
     Fail(Fault),
     /// Never answers.
@@ -55,7 +59,9 @@ pub enum ScriptError {
         line: usize,
     },
     /// Two sections for the same turns.
-    #[error("line {line}: the heading `## {heading}` is already on line {first}; put its replies there")]
+    #[error(
+        "line {line}: the heading `## {heading}` is already on line {first}; put its replies there"
+    )]
     DuplicateHeading {
         /// Where the second is.
         line: usize,
@@ -65,7 +71,10 @@ pub enum ScriptError {
         first: usize,
     },
     /// A heading with nothing below it.
-    #[error("line {line}: no reply below `## {heading}`; add a fenced code block or a line such as `!timeout`")]
+    #[error(
+        "line {line}: no reply below `## {heading}`; add a fenced code block or a line such as \
+         `!timeout`"
+    )]
     NoReply {
         /// Where the heading is.
         line: usize,
@@ -107,13 +116,18 @@ pub enum ScriptError {
         example: &'static str,
     },
     /// `!truncated`, `!repeat` or `!delay` without the reply it is about.
-    #[error("line {line}: nothing follows that this could apply to (`!truncated` and `!repeat` need a text, `!delay` any reply)")]
+    #[error(
+        "line {line}: nothing follows that this could apply to (`!truncated` and `!repeat` need a \
+         text, `!delay` any reply)"
+    )]
     NothingToApply {
         /// Where.
         line: usize,
     },
     /// A reply larger than any test needs.
-    #[error("line {line}: the repeated reply is larger than {MOST_BYTES} bytes; repeat it less often")]
+    #[error(
+        "line {line}: the repeated reply is larger than {MOST_BYTES} bytes; repeat it less often"
+    )]
     TooLarge {
         /// Where.
         line: usize,
@@ -128,16 +142,27 @@ impl Script {
     pub fn parse(bytes: &[u8]) -> Result<Self, ScriptError> {
         let text = String::from_utf8_lossy(bytes);
         let text = text.strip_prefix('\u{feff}').unwrap_or(&text);
-        let mut lines = text.split('\n').map(|line| line.strip_suffix('\r').unwrap_or(line)).zip(1..);
+        let mut lines = text
+            .split('\n')
+            .map(|line| line.strip_suffix('\r').unwrap_or(line))
+            .zip(1..);
         let mut parser = Parser::default();
         while let Some((line, number)) = lines.next() {
             if let Some(fence) = Fence::opened_by(line) {
                 parser.require_heading(number)?;
-                let text = fence.read(&mut lines).ok_or(ScriptError::UnclosedFence { line: number, fence: fence.mark.to_owned() })?;
+                let text = fence.read(&mut lines).ok_or(ScriptError::UnclosedFence {
+                    line: number,
+                    fence: fence.mark.to_owned(),
+                })?;
                 parser.say(number, Text::Given(text))?;
-            } else if let Some(name) = line.strip_prefix("##").filter(|rest| rest.is_empty() || rest.starts_with([' ', '\t'])) {
+            } else if let Some(name) = line
+                .strip_prefix("##")
+                .filter(|rest| rest.is_empty() || rest.starts_with([' ', '\t']))
+            {
                 parser.heading(number, name.trim())?;
-            } else if let Some(command) = line.strip_prefix('!').filter(|rest| !rest.starts_with('[')) {
+            } else if let Some(command) =
+                line.strip_prefix('!').filter(|rest| !rest.starts_with('['))
+            {
                 parser.require_heading(number)?;
                 parser.command(number, command)?;
             }
@@ -164,7 +189,11 @@ struct Pending {
 
 impl Parser {
     fn require_heading(&self, line: usize) -> Result<(), ScriptError> {
-        if self.sections.is_empty() { Err(ScriptError::OutsideHeading { line }) } else { Ok(()) }
+        if self.sections.is_empty() {
+            Err(ScriptError::OutsideHeading { line })
+        } else {
+            Ok(())
+        }
     }
 
     fn heading(&mut self, line: usize, name: &str) -> Result<(), ScriptError> {
@@ -173,9 +202,17 @@ impl Parser {
             return Err(ScriptError::EmptyHeading { line });
         }
         if let Some(first) = self.sections.iter().find(|section| section.heading == name) {
-            return Err(ScriptError::DuplicateHeading { line, heading: name.to_owned(), first: first.line });
+            return Err(ScriptError::DuplicateHeading {
+                line,
+                heading: name.to_owned(),
+                first: first.line,
+            });
         }
-        self.sections.push(Section { heading: name.to_owned(), line, replies: Vec::new() });
+        self.sections.push(Section {
+            heading: name.to_owned(),
+            line,
+            replies: Vec::new(),
+        });
         Ok(())
     }
 
@@ -199,11 +236,23 @@ impl Parser {
     fn say(&mut self, line: usize, text: Text) -> Result<(), ScriptError> {
         let truncated = self.pending.truncated.take().is_some();
         let repeat = self.pending.repeat.take().map_or(1, |(_, times)| times);
-        let length = if let Text::Given(text) = &text { text.len() } else { 0 };
-        if repeat > 1 && length.checked_mul(repeat).is_none_or(|bytes| bytes > MOST_BYTES) {
+        let length = if let Text::Given(text) = &text {
+            text.len()
+        } else {
+            0
+        };
+        if repeat > 1
+            && length
+                .checked_mul(repeat)
+                .is_none_or(|bytes| bytes > MOST_BYTES)
+        {
             return Err(ScriptError::TooLarge { line });
         }
-        self.act(Act::Say { text, repeat, truncated })
+        self.act(Act::Say {
+            text,
+            repeat,
+            truncated,
+        })
     }
 
     fn act(&mut self, act: Act) -> Result<(), ScriptError> {
@@ -211,7 +260,11 @@ impl Parser {
         // What a text would have taken up is still there when no text came.
         self.pending.check()?;
         if let Some(section) = self.sections.last_mut() {
-            section.replies.push(Reply { act, delay, usage: self.usage });
+            section.replies.push(Reply {
+                act,
+                delay,
+                usage: self.usage,
+            });
         }
         Ok(())
     }
@@ -220,23 +273,37 @@ impl Parser {
         self.pending.check()?;
         self.usage = None;
         match self.sections.last() {
-            Some(section) if section.replies.is_empty() => {
-                Err(ScriptError::NoReply { line: section.line, heading: section.heading.clone() })
-            }
+            Some(section) if section.replies.is_empty() => Err(ScriptError::NoReply {
+                line: section.line,
+                heading: section.heading.clone(),
+            }),
             _ => Ok(()),
         }
     }
 
     fn finish(mut self) -> Result<Script, ScriptError> {
         self.close_section()?;
-        if self.sections.is_empty() { Err(ScriptError::NoHeading) } else { Ok(Script { sections: self.sections }) }
+        if self.sections.is_empty() {
+            Err(ScriptError::NoHeading)
+        } else {
+            Ok(Script {
+                sections: self.sections,
+            })
+        }
     }
 }
 
 impl Pending {
     fn check(&self) -> Result<(), ScriptError> {
-        let left = [self.truncated, self.repeat.map(|(line, _)| line), self.delay.map(|(line, _)| line)];
-        left.into_iter().flatten().min().map_or(Ok(()), |line| Err(ScriptError::NothingToApply { line }))
+        let left = [
+            self.truncated,
+            self.repeat.map(|(line, _)| line),
+            self.delay.map(|(line, _)| line),
+        ];
+        left.into_iter()
+            .flatten()
+            .min()
+            .map_or(Ok(()), |line| Err(ScriptError::NothingToApply { line }))
     }
 }
 
@@ -281,7 +348,8 @@ impl<'a> Fence<'a> {
     }
 }
 
-/// The line without up to three leading blanks; `None` when there are more, as then Markdown sees no fence.
+/// The line without up to three leading blanks; `None` when there are more, as then Markdown sees
+/// no fence.
 fn unindented(line: &str) -> Option<&str> {
     let start = line.trim_start_matches(' ');
     (line.len() - start.len() <= 3).then_some(start)

@@ -9,8 +9,7 @@ use rebut_engine::{
 use std::time::Duration;
 
 /// A strict schema whose order is not the alphabet's.
-pub const SCHEMA: &str =
-    r#"{"type":"object","properties":{"z":{"type":"string"},"a":{"type":"string"}},"required":["z","a"],"additionalProperties":false}"#;
+pub const SCHEMA: &str = r#"{"type":"object","properties":{"z":{"type":"string"},"a":{"type":"string"}},"required":["z","a"],"additionalProperties":false}"#;
 
 /// Everything a request borrows.
 pub struct Asking {
@@ -27,9 +26,14 @@ impl Asking {
         prompt.system = "You are \"careful\".".into();
         prompt.user = "Which one?\n\tA or B \u{1}\u{1f980}".to_owned();
         Self {
-            agent: Role::built_in("risk").expect("a built-in role").played_by("test:model"),
+            agent: Role::built_in("risk")
+                .expect("a built-in role")
+                .played_by("test:model"),
             prompt,
-            schema: Schema { name: "ballot", json: SCHEMA.into() },
+            schema: Schema {
+                name: "ballot",
+                json: SCHEMA.into(),
+            },
             deltas: Deltas::default(),
             time_left: Duration::from_secs(60),
         }

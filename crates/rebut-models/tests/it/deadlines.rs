@@ -1,4 +1,5 @@
-//! Four deadlines, each on every wire: connecting, the first byte, the pause between pieces, the whole turn.
+//! Four deadlines, each on every wire: connecting, the first byte, the pause between pieces, the
+//! whole turn.
 
 use crate::{
     asking::Asking,
@@ -16,15 +17,39 @@ const SOON: f64 = 0.2;
 #[tokio::test]
 async fn a_deadline_says_which_one_it_was() {
     for row in ROWS {
-        let hang =
-            once(row, false, &mut Asking::new(), |it| it.timeouts.first_byte = Some(SOON), || Behaviour::Hang).await.fault("no byte");
+        let hang = once(
+            row,
+            false,
+            &mut Asking::new(),
+            |it| it.timeouts.first_byte = Some(SOON),
+            || Behaviour::Hang,
+        )
+        .await
+        .fault("no byte");
         assert_eq!((hang.kind, hang.partial), (FaultKind::Timeout, None));
-        assert!(hang.message.contains("within 0.2 s (timeouts.first_byte)"), "{}", hang.message);
+        assert!(
+            hang.message.contains("within 0.2 s (timeouts.first_byte)"),
+            "{}",
+            hang.message
+        );
 
         let idle = |it: &mut Endpoint| it.timeouts.idle = Some(SOON);
-        let stall = once(row, true, &mut Asking::new(), idle, || Behaviour::Stall("one two".to_owned())).await.fault("silence");
-        assert_eq!((stall.kind, stall.partial.as_deref()), (FaultKind::Incomplete, Some("one two")), "{:?}", row.wire);
-        assert!(stall.message.contains("(timeouts.idle)"), "{}", stall.message);
+        let stall = once(row, true, &mut Asking::new(), idle, || {
+            Behaviour::Stall("one two".to_owned())
+        })
+        .await
+        .fault("silence");
+        assert_eq!(
+            (stall.kind, stall.partial.as_deref()),
+            (FaultKind::Incomplete, Some("one two")),
+            "{:?}",
+            row.wire
+        );
+        assert!(
+            stall.message.contains("(timeouts.idle)"),
+            "{}",
+            stall.message
+        );
     }
 }
 
@@ -33,11 +58,25 @@ async fn pings_keep_a_stream_alive_but_not_for_ever() {
     for row in ROWS {
         let mut asking = Asking::new();
         asking.time_left = Duration::from_secs(2);
-        // Shorter than the turn, longer than the pause between two pings: only the turn's end can stop this.
+        // Shorter than the turn, longer than the pause between two pings: only the turn's end can
+        // stop this.
         let idle = |it: &mut Endpoint| it.timeouts.idle = Some(1.5);
-        let fault = once(row, true, &mut asking, idle, || Behaviour::Ping("one two".to_owned())).await.fault("only pings");
-        assert_eq!((fault.kind, fault.partial.as_deref()), (FaultKind::Timeout, Some("one two")), "{:?}: {fault}", row.wire);
-        assert!(fault.message.contains("left for this turn"), "{}", fault.message);
+        let fault = once(row, true, &mut asking, idle, || {
+            Behaviour::Ping("one two".to_owned())
+        })
+        .await
+        .fault("only pings");
+        assert_eq!(
+            (fault.kind, fault.partial.as_deref()),
+            (FaultKind::Timeout, Some("one two")),
+            "{:?}: {fault}",
+            row.wire
+        );
+        assert!(
+            fault.message.contains("left for this turn"),
+            "{}",
+            fault.message
+        );
     }
 }
 
@@ -49,12 +88,28 @@ async fn nobody_taking_the_connection_is_a_deadline_too() {
     let listener = socket.listen(1).expect("a listener");
     let address = listener.local_addr().expect("an address");
     let mut queue = Vec::new();
-    while let Ok(Ok(waiting)) = tokio::time::timeout(Duration::from_secs_f64(SOON), TcpStream::connect(address)).await {
+    while let Ok(Ok(waiting)) =
+        tokio::time::timeout(Duration::from_secs_f64(SOON), TcpStream::connect(address)).await
+    {
         queue.push(waiting);
     }
-    let timeouts = Timeouts { connect: Some(SOON), ..Timeouts::default() };
-    let closed = Endpoint { timeouts, ..endpoint(&ROWS[0], format!("http://{address}/v1")) };
-    let fault = Asking::new().ask(&model(closed)).await.expect_err("no connection");
+    let timeouts = Timeouts {
+        connect: Some(SOON),
+        ..Timeouts::default()
+    };
+    let closed = Endpoint {
+        timeouts,
+        ..endpoint(&ROWS[0], format!("http://{address}/v1"))
+    };
+    let fault = Asking::new()
+        .ask(&model(closed))
+        .await
+        .expect_err("no connection");
     assert_eq!(fault.kind, FaultKind::Unreachable, "{fault}");
-    assert!(fault.message.contains("no connection within 0.2 s (timeouts.connect)"), "{fault}");
+    assert!(
+        fault
+            .message
+            .contains("no connection within 0.2 s (timeouts.connect)"),
+        "{fault}"
+    );
 }

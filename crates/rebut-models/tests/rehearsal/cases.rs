@@ -4,7 +4,8 @@ use super::stage::Case;
 
 pub const OFFLINE: Case<'static> = Case {
     question: "How much offline support should the field app have?",
-    options: "A. Full offline editing — a local database with two-way sync\nB. Read-only offline cache — the last loaded records can be viewed\nC. Online only",
+    options: "A. Full offline editing — a local database with two-way sync\nB. Read-only offline \
+        cache — the last loaded records can be viewed\nC. Online only",
     context: "\
 40 % of our revenue comes from field technicians, and they ask for offline editing in every survey.
 
@@ -45,9 +46,11 @@ Cons:
 
 pub const MONOLITH: Case<'static> = Case {
     question: "Should we split the monolith into microservices?",
-    options: "A. Keep the monolith\nB. Microservices\nC. Modular monolith — clear modules, one deployment",
+    options: "A. Keep the monolith\nB. Microservices\nC. Modular monolith — clear modules, one \
+        deployment",
     context: "\
-We are six developers. Releases of the monolith are slow because every change is tested together, and this delays features.
+We are six developers. Releases of the monolith are slow because every change is tested together, \
+and this delays features.
 Microservices let teams deploy independently and scale the hot path; two large customers ask for faster delivery.
 Microservices need tracing, service discovery and on-call training, which is a heavy operational burden.
 A migration to microservices takes 9 months. Modules can be carved out in 2 months.
@@ -107,7 +110,8 @@ pub const HOSTING: Case<'static> = Case {
     question: "Where do we run the patient portal?",
     options: "A. Certified data centre\nB. Public cloud\nC. Current server",
     context: "\
-The certified data centre is audited, encrypted and reliable; backups there are tested and recovery is proven.
+The certified data centre is audited, encrypted and reliable; backups there are tested and \
+recovery is proven.
 The certified data centre is slow to extend, and its contract is expensive.
 
 The public cloud is fast and scalable. Patients ask for video calls, and the public cloud enables them with better quality.
@@ -123,7 +127,8 @@ The current server is outdated and limited. Its disk may fail, and the outage ri
 
 pub const TYPES: Case<'static> = Case {
     question: "Should we adopt TypeScript for the frontend?",
-    options: "A. Migrate everything to TypeScript now\nB. TypeScript for new code only — old files stay JavaScript\nC. Stay on JavaScript",
+    options: "A. Migrate everything to TypeScript now\nB. TypeScript for new code only — old files \
+        stay JavaScript\nC. Stay on JavaScript",
     context: "\
 # Background
 

@@ -38,8 +38,7 @@ pub struct Case<'a> {
 
 impl Template for Case<'_> {
     const FILE: &'static str = "test.md";
-    const SOURCE: &'static str =
-        "[system]\nJudge.\n[user]\n{{question}}\n\n{{options}}\n\n{{context}}\n\n{{notes}}\n\n{{own}}\n\n{{others}}";
+    const SOURCE: &'static str = "[system]\nJudge.\n[user]\n{{question}}\n\n{{options}}\n\n{{context}}\n\n{{notes}}\n\n{{own}}\n\n{{others}}";
     const HOLES: &'static [(&'static str, Hole)] = &[
         ("question", Hole::Data),
         ("options", Hole::Data),
@@ -50,7 +49,14 @@ impl Template for Case<'_> {
     ];
 
     fn value(&self, hole: usize) -> &str {
-        [self.question, self.options, self.context, self.notes, self.own, self.others][hole]
+        [
+            self.question,
+            self.options,
+            self.context,
+            self.notes,
+            self.own,
+            self.others,
+        ][hole]
     }
 
     fn pieces() -> &'static Pieces {
@@ -64,15 +70,40 @@ pub fn prompt(case: &Case<'_>) -> Prompt {
 }
 
 pub fn agent(role: &str) -> Agent {
-    Role::built_in(role).expect("a built-in role").played_by("rehearsal")
+    Role::built_in(role)
+        .expect("a built-in role")
+        .played_by("rehearsal")
 }
 
-pub fn answer(agent: &Agent, case: &Case<'_>, schema: &'static str, deltas: &Deltas) -> Result<Answer, Fault> {
+pub fn answer(
+    agent: &Agent,
+    case: &Case<'_>,
+    schema: &'static str,
+    deltas: &Deltas,
+) -> Result<Answer, Fault> {
     let prompt = prompt(case);
-    let schema = Schema { name: schema, json: "{}".into() };
-    let (now_is, time_left, fits) = (jiff::Timestamp::UNIX_EPOCH, Duration::from_secs(9), &anything_fits);
+    let schema = Schema {
+        name: schema,
+        json: "{}".into(),
+    };
+    let (now_is, time_left, fits) = (
+        jiff::Timestamp::UNIX_EPOCH,
+        Duration::from_secs(9),
+        &anything_fits,
+    );
     let (turn, prompt, schema) = ("t/x", &prompt, &schema);
-    let request = Request { debate: None, turn, attempt: 1, agent, prompt, schema, fits, now: now_is, time_left, deltas };
+    let request = Request {
+        debate: None,
+        turn,
+        attempt: 1,
+        agent,
+        prompt,
+        schema,
+        fits,
+        now: now_is,
+        time_left,
+        deltas,
+    };
     now(RehearsalModel.ask(request))
 }
 
@@ -100,7 +131,10 @@ pub struct Debate {
 
 pub fn debate(case: &Case<'_>) -> Debate {
     let agents = JUDGES.map(agent);
-    let first: Vec<Value> = agents.iter().map(|agent| say(agent, case, "recommendation")).collect();
+    let first: Vec<Value> = agents
+        .iter()
+        .map(|agent| say(agent, case, "recommendation"))
+        .collect();
     let mut second = Vec::new();
     let mut heard = Vec::new();
     for (me, agent) in agents.iter().enumerate() {
@@ -109,20 +143,40 @@ pub fn debate(case: &Case<'_>) -> Debate {
         let others: Vec<String> = rest
             .map(|(number, other)| {
                 let name = format!("J{}", number + 1);
-                position(&first[other], &format!("{name} ({}) recommends", agents[other].stance), &name)
+                position(
+                    &first[other],
+                    &format!("{name} ({}) recommends", agents[other].stance),
+                    &name,
+                )
             })
             .collect();
         let others = others.join("\n");
-        second.push(say(agent, &Case { own: &own, others: &others, ..*case }, "response"));
+        second.push(say(
+            agent,
+            &Case {
+                own: &own,
+                others: &others,
+                ..*case
+            },
+            "response",
+        ));
         heard.push(others);
     }
-    Debate { first, second, others: heard }
+    Debate {
+        first,
+        second,
+        others: heard,
+    }
 }
 
 fn position(reply: &Value, verb: &str, judge: &str) -> String {
     let text = |field: &str| reply[field].as_str().expect("text").to_owned();
-    let mut block =
-        format!("{verb} {}, confidence {:.2}: {}\n", text("option"), reply["confidence"].as_f64().expect("number"), text("summary"));
+    let mut block = format!(
+        "{verb} {}, confidence {:.2}: {}\n",
+        text("option"),
+        reply["confidence"].as_f64().expect("number"),
+        text("summary")
+    );
     for (number, claim) in list(reply, "claims").iter().enumerate() {
         block.push_str(&format!("  {judge}#{}: {claim}\n", number + 1));
     }
@@ -130,9 +184,17 @@ fn position(reply: &Value, verb: &str, judge: &str) -> String {
 }
 
 pub fn list(reply: &Value, field: &str) -> Vec<String> {
-    reply[field].as_array().expect("a list").iter().map(|item| item.as_str().expect("text").to_owned()).collect()
+    reply[field]
+        .as_array()
+        .expect("a list")
+        .iter()
+        .map(|item| item.as_str().expect("text").to_owned())
+        .collect()
 }
 
 pub fn letters(replies: &[Value]) -> String {
-    replies.iter().map(|reply| reply["option"].as_str().expect("a letter")).collect()
+    replies
+        .iter()
+        .map(|reply| reply["option"].as_str().expect("a letter"))
+        .collect()
 }

@@ -23,8 +23,16 @@ struct Stream {
 
 impl Collected {
     pub(super) fn new(stdout: Option<Receiver>, stderr: Option<Receiver>, most: u64) -> Self {
-        let stream = |from| Stream { from, bytes: Vec::new() };
-        Self { stdout: stream(stdout), stderr: stream(stderr), left: usize::try_from(most).unwrap_or(usize::MAX), is_too_much: false }
+        let stream = |from| Stream {
+            from,
+            bytes: Vec::new(),
+        };
+        Self {
+            stdout: stream(stdout),
+            stderr: stream(stderr),
+            left: usize::try_from(most).unwrap_or(usize::MAX),
+            is_too_much: false,
+        }
     }
 
     /// Whether there is anything to read.
@@ -75,21 +83,47 @@ async fn ready(from: Option<&Receiver>) {
 }
 
 /// Puts together what is known of a cell that is gone.
-pub(super) fn ended(said: Option<(Said, Vec<Given>)>, collected: Collected, met: Option<&str>) -> Ended {
+pub(super) fn ended(
+    said: Option<(Said, Vec<Given>)>,
+    collected: Collected,
+    met: Option<&str>,
+) -> Ended {
     let (status, is_late, ms, files) = match said {
-        Some((Said::Ended { status, is_late, ms, .. }, files)) => (status, is_late, ms, files),
+        Some((
+            Said::Ended {
+                status,
+                is_late,
+                ms,
+                ..
+            },
+            files,
+        )) => (status, is_late, ms, files),
         _ => (None, false, 0, Vec::new()),
     };
     let end = end(status, is_late, collected.is_too_much, met);
-    Ended { end, ms, stdout: collected.stdout.bytes, stderr: collected.stderr.bytes, files }
+    Ended {
+        end,
+        ms,
+        stdout: collected.stdout.bytes,
+        stderr: collected.stderr.bytes,
+        files,
+    }
 }
 
-/// What is said of a cell that has no warden; only [`super::Cell::end`] takes it, and takes the cell too.
+/// What is said of a cell that has no warden; only [`super::Cell::end`] takes it, and takes the
+/// cell too.
 pub(super) fn without_warden() -> Ended {
-    Ended { end: end(None, false, false, None), ms: 0, stdout: Vec::new(), stderr: Vec::new(), files: Vec::new() }
+    Ended {
+        end: end(None, false, false, None),
+        ms: 0,
+        stdout: Vec::new(),
+        stderr: Vec::new(),
+        files: Vec::new(),
+    }
 }
 
-/// Which end it was. What we did to it counts before what it did itself; a limit that was met explains a failure, not a success.
+/// Which end it was. What we did to it counts before what it did itself; a limit that was met
+/// explains a failure, not a success.
 fn end(status: Option<Status>, is_late: bool, is_too_much: bool, met: Option<&str>) -> End {
     let resource = |what: &str| End::Resource(what.to_owned());
     match (status, met) {
@@ -115,21 +149,73 @@ mod tests {
         let rows = [
             (Some(Status::Exited(0)), false, false, None, End::Exited(0)),
             (Some(Status::Exited(3)), false, false, None, End::Exited(3)),
-            (Some(Status::Exited(0)), false, false, Some("memory"), End::Exited(0)),
-            (Some(Status::Exited(1)), false, false, Some("processes"), resource("processes")),
-            (Some(Status::Signalled(11)), false, false, None, End::Signalled(11)),
-            (Some(Status::Signalled(9)), false, false, Some("memory"), resource("memory")),
-            (Some(Status::Signalled(24)), false, false, None, resource("processor time")),
-            (Some(Status::Signalled(25)), false, false, None, resource("file size")),
+            (
+                Some(Status::Exited(0)),
+                false,
+                false,
+                Some("memory"),
+                End::Exited(0),
+            ),
+            (
+                Some(Status::Exited(1)),
+                false,
+                false,
+                Some("processes"),
+                resource("processes"),
+            ),
+            (
+                Some(Status::Signalled(11)),
+                false,
+                false,
+                None,
+                End::Signalled(11),
+            ),
+            (
+                Some(Status::Signalled(9)),
+                false,
+                false,
+                Some("memory"),
+                resource("memory"),
+            ),
+            (
+                Some(Status::Signalled(24)),
+                false,
+                false,
+                None,
+                resource("processor time"),
+            ),
+            (
+                Some(Status::Signalled(25)),
+                false,
+                false,
+                None,
+                resource("file size"),
+            ),
             (None, true, false, None, End::TimedOut),
             (None, true, false, Some("memory"), End::TimedOut),
             (None, false, true, None, End::TooMuchOutput),
-            (Some(Status::Exited(0)), false, true, None, End::TooMuchOutput),
+            (
+                Some(Status::Exited(0)),
+                false,
+                true,
+                None,
+                End::TooMuchOutput,
+            ),
             (None, false, false, Some("memory"), resource("memory")),
-            (None, false, false, None, resource("the cell was ended from outside")),
+            (
+                None,
+                false,
+                false,
+                None,
+                resource("the cell was ended from outside"),
+            ),
         ];
         for (status, is_late, is_too_much, met, expected) in rows {
-            assert_eq!(end(status, is_late, is_too_much, met), expected, "{status:?} {is_late} {is_too_much} {met:?}");
+            assert_eq!(
+                end(status, is_late, is_too_much, met),
+                expected,
+                "{status:?} {is_late} {is_too_much} {met:?}"
+            );
         }
     }
 }

@@ -24,7 +24,8 @@ use tokio::{
     sync::{OwnedSemaphorePermit, Semaphore},
 };
 
-/// A machine that was proven to hold cells. Cheap to clone; all clones share the limit on cells at once.
+/// A machine that was proven to hold cells. Cheap to clone; all clones share the limit on cells at
+/// once.
 #[derive(Clone, Debug)]
 pub struct Jail {
     shared: Arc<Shared>,
@@ -44,16 +45,26 @@ const CELLS_PER_CORE: usize = 2;
 const GRACE: Duration = Duration::from_secs(10);
 
 impl Jail {
-    /// Proves with a real run that a cell holds; says why not otherwise. Nothing is ever run without a cell.
+    /// Proves with a real run that a cell holds; says why not otherwise. Nothing is ever run
+    /// without a cell.
     pub async fn prove(inner: Inner) -> Result<Self, Refused> {
         let bubblewrap = Bubblewrap::find().await?;
         let cores = std::thread::available_parallelism().map_or(1, usize::from);
         let places = Arc::new(Semaphore::new(cores * CELLS_PER_CORE));
         let groups = Groups::find();
         if let Some(groups) = &groups {
-            sweeper::start(&inner, groups).map_err(|error| probe::explain(&format!("the sweeper cannot be started: {error}"), ""))?;
+            sweeper::start(&inner, groups).map_err(|error| {
+                probe::explain(&format!("the sweeper cannot be started: {error}"), "")
+            })?;
         }
-        let jail = Self { shared: Arc::new(Shared { inner, bubblewrap, groups }), places };
+        let jail = Self {
+            shared: Arc::new(Shared {
+                inner,
+                bubblewrap,
+                groups,
+            }),
+            places,
+        };
         probe::canary(&jail).await?;
         Ok(jail)
     }
@@ -63,9 +74,14 @@ impl Jail {
         1
     }
 
-    /// What bounds memory: `cgroup` for all processes of a cell together, `rlimit` for each of them.
+    /// What bounds memory: `cgroup` for all processes of a cell together, `rlimit` for each of
+    /// them.
     pub fn memory_bound(&self) -> &str {
-        if self.shared.groups.is_some() { "cgroup" } else { "rlimit" }
+        if self.shared.groups.is_some() {
+            "cgroup"
+        } else {
+            "rlimit"
+        }
     }
 
     /// Starts a program in a new cell; waits in order while too many run.
@@ -76,11 +92,23 @@ impl Jail {
         start::start(&self.shared, spec, place).await
     }
 
-    /// Two places for as long as the second value lives, and the same jail with these and no others: a cell that waits for cells which are
-    /// started later must not wait for their places too.
+    /// Two places for as long as the second value lives, and the same jail with these and no
+    /// others: a cell that waits for cells which are started later must not wait for their places
+    /// too.
     pub(crate) async fn two_places(&self) -> Result<(Self, OwnedSemaphorePermit), Refused> {
-        let held = self.places.clone().acquire_many_owned(2).await.map_err(|error| probe::explain(&error.to_string(), ""))?;
-        Ok((Self { shared: self.shared.clone(), places: Arc::new(Semaphore::new(2)) }, held))
+        let held = self
+            .places
+            .clone()
+            .acquire_many_owned(2)
+            .await
+            .map_err(|error| probe::explain(&error.to_string(), ""))?;
+        Ok((
+            Self {
+                shared: self.shared.clone(),
+                places: Arc::new(Semaphore::new(2)),
+            },
+            held,
+        ))
     }
 
     /// How the inner stage is started.
@@ -90,24 +118,53 @@ impl Jail {
 
     /// Our own executable as the cell sees it, for the canary.
     pub(crate) fn inner_in_cell(&self) -> Vec<String> {
-        std::iter::once(crate::warden::INNER.to_owned()).chain(self.shared.inner.args.clone()).collect()
+        std::iter::once(crate::warden::INNER.to_owned())
+            .chain(self.shared.inner.args.clone())
+            .collect()
     }
 }
 
 /// Refuses what no cell should be asked to do, before anything is done.
 fn check(spec: &Spec) -> Result<(), Refused> {
-    let wrong = |reason: &str| Refused { reason: reason.to_owned(), fix: "name a program and plain values".to_owned() };
-    let files = spec.read_only.iter().chain(&spec.writable).chain(&spec.pinned).map(|file| &file.path);
-    files.chain(&spec.collect).try_for_each(|path| check_path(path))?;
-    let words = spec.argv.iter().chain(spec.env.iter().flat_map(|(name, value)| [name, value]));
-    if spec.argv.first().is_none_or(String::is_empty) || words.clone().any(|word| word.contains('\0')) {
-        return Err(wrong("no program is named, or one of its words cannot be passed on"));
+    let wrong = |reason: &str| Refused {
+        reason: reason.to_owned(),
+        fix: "name a program and plain values".to_owned(),
+    };
+    let files = spec
+        .read_only
+        .iter()
+        .chain(&spec.writable)
+        .chain(&spec.pinned)
+        .map(|file| &file.path);
+    files
+        .chain(&spec.collect)
+        .try_for_each(|path| check_path(path))?;
+    let words = spec
+        .argv
+        .iter()
+        .chain(spec.env.iter().flat_map(|(name, value)| [name, value]));
+    if spec.argv.first().is_none_or(String::is_empty)
+        || words.clone().any(|word| word.contains('\0'))
+    {
+        return Err(wrong(
+            "no program is named, or one of its words cannot be passed on",
+        ));
     }
-    if spec.env.iter().any(|(name, _)| name.is_empty() || name.contains('=')) {
+    if spec
+        .env
+        .iter()
+        .any(|(name, _)| name.is_empty() || name.contains('='))
+    {
         return Err(wrong("a variable of the environment has no usable name"));
     }
-    if spec.folders.iter().any(|folder| !folder.is_absolute() || folder.parent().is_none()) {
-        return Err(wrong("a folder of the machine is not absolute, or is all of it"));
+    if spec
+        .folders
+        .iter()
+        .any(|folder| !folder.is_absolute() || folder.parent().is_none())
+    {
+        return Err(wrong(
+            "a folder of the machine is not absolute, or is all of it",
+        ));
     }
     Ok(())
 }
@@ -126,7 +183,8 @@ pub struct Cell {
     wall: Duration,
 }
 
-/// The warden of a cell, and what is held for as long as it lives. It ends the cell when the way to it is closed.
+/// The warden of a cell, and what is held for as long as it lives. It ends the cell when the way to
+/// it is closed.
 #[derive(Debug)]
 struct Warden {
     child: Child,
@@ -137,12 +195,16 @@ struct Warden {
 }
 
 impl Cell {
-    /// Waits for the program's exit or a limit, and ends all that is left. Only this reads the streams nobody took: call it
-    /// beside what talks to the program (`tokio::join!`), or the program may wait for somebody to read.
+    /// Waits for the program's exit or a limit, and ends all that is left. Only this reads the
+    /// streams nobody took: call it beside what talks to the program (`tokio::join!`), or the
+    /// program may wait for somebody to read.
     pub async fn end(mut self) -> Ended {
         drop(self.stdin.take());
-        let mut collected = Collected::new(self.stdout.take(), self.stderr.take(), self.output_bytes);
-        let Some(mut warden) = self.warden.take() else { return ending::without_warden() };
+        let mut collected =
+            Collected::new(self.stdout.take(), self.stderr.take(), self.output_bytes);
+        let Some(mut warden) = self.warden.take() else {
+            return ending::without_warden();
+        };
         let said = {
             let mut saying = pin!(read(&mut warden.from));
             let mut late = pin!(tokio::time::sleep(self.wall + GRACE));
@@ -159,7 +221,8 @@ impl Cell {
             }
         };
         if said.is_none() {
-            // It is stuck or was killed itself. Bubblewrap dies with it, and the cell with bubblewrap.
+            // It is stuck or was killed itself. Bubblewrap dies with it, and the cell with
+            // bubblewrap.
             let _ = warden.child.start_kill();
         }
         // Nobody in the cell is left; what is in the pipes is all there will be.
@@ -171,9 +234,12 @@ impl Cell {
 
 impl Drop for Cell {
     fn drop(&mut self) {
-        let Some(mut warden) = self.warden.take() else { return };
+        let Some(mut warden) = self.warden.take() else {
+            return;
+        };
         drop(warden.to.take());
-        // The warden ends the cell also if nobody looks; looking gives its place and its group back when it is really gone.
+        // The warden ends the cell also if nobody looks; looking gives its place and its group back
+        // when it is really gone.
         if let Ok(runtime) = tokio::runtime::Handle::try_current() {
             runtime.spawn(async move {
                 let _ = warden.child.wait().await;
@@ -190,14 +256,22 @@ async fn read(from: &mut OwnedReadHalf) -> io::Result<(Said, Vec<Given>)> {
     let mut json = vec![0; wire::length_of(head)?];
     from.read_exact(&mut json).await?;
     let said: Said = serde_json::from_slice(&json)?;
-    let entries: &[Entry] = if let Said::Ended { files, .. } = &said { files } else { &[] };
+    let entries: &[Entry] = if let Said::Ended { files, .. } = &said {
+        files
+    } else {
+        &[]
+    };
     let mut files = Vec::new();
     for entry in entries {
         let mut bytes = Vec::new();
         if from.take(entry.length).read_to_end(&mut bytes).await? as u64 != entry.length {
             return Err(io::ErrorKind::UnexpectedEof.into());
         }
-        files.push(Given { path: entry.path.clone(), bytes, executable: entry.executable });
+        files.push(Given {
+            path: entry.path.clone(),
+            bytes,
+            executable: entry.executable,
+        });
     }
     Ok((said, files))
 }

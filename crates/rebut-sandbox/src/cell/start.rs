@@ -28,8 +28,14 @@ use tokio::{
 };
 
 /// The environment of every cell, unless a program needs another value.
-const ENVIRONMENT: &[(&str, &str)] = &[("PATH", "/usr/local/bin:/usr/bin:/bin"), ("HOME", "/box"), ("TMPDIR", "/tmp"), ("LANG", "C.UTF-8")];
-/// Where a control group counts processes, the kernel's own limit stands a little higher, so that the group's is met and seen.
+const ENVIRONMENT: &[(&str, &str)] = &[
+    ("PATH", "/usr/local/bin:/usr/bin:/bin"),
+    ("HOME", "/box"),
+    ("TMPDIR", "/tmp"),
+    ("LANG", "C.UTF-8"),
+];
+/// Where a control group counts processes, the kernel's own limit stands a little higher, so that
+/// the group's is met and seen.
 const BESIDE_GROUP: u32 = 16;
 /// How much of a refusal's words are read.
 const WORDS: u64 = 4096;
@@ -37,24 +43,50 @@ const WORDS: u64 = 4096;
 const MOST_DESCRIPTORS: usize = 11;
 
 /// Starts the warden, gives it the order, and waits until the program runs.
-pub(super) async fn start(shared: &Shared, spec: Spec, place: OwnedSemaphorePermit) -> Result<Cell, Refused> {
-    let failed = |what: &'static str| move |error: io::Error| explain(&format!("{what}: {error}"), "");
-    let group =
-        shared.groups.as_ref().map(|groups| groups.make(&spec.limits)).transpose().map_err(failed("no control group can be made"))?;
+pub(super) async fn start(
+    shared: &Shared,
+    spec: Spec,
+    place: OwnedSemaphorePermit,
+) -> Result<Cell, Refused> {
+    let failed =
+        |what: &'static str| move |error: io::Error| explain(&format!("{what}: {error}"), "");
+    let group = shared
+        .groups
+        .as_ref()
+        .map(|groups| groups.make(&spec.limits))
+        .transpose()
+        .map_err(failed("no control group can be made"))?;
     let (theirs, ours) = streams().map_err(failed("no pipe can be made"))?;
     let (child, control) = warden(shared).map_err(failed("the warden cannot be started"))?;
     send(&control, &theirs, group.as_ref()).map_err(failed("the streams cannot be passed on"))?;
     drop(theirs);
-    let control = control.set_nonblocking(true).and_then(|()| tokio::net::UnixStream::from_std(control));
-    let (from, to) = control.map_err(failed("the warden cannot be talked to"))?.into_split();
+    let control = control
+        .set_nonblocking(true)
+        .and_then(|()| tokio::net::UnixStream::from_std(control));
+    let (from, to) = control
+        .map_err(failed("the warden cannot be talked to"))?
+        .into_split();
     let (stdin, stdout, mut stderr) = ours;
-    let mut warden = Warden { child, from, to: Some(to), group, _place: place };
+    let mut warden = Warden {
+        child,
+        from,
+        to: Some(to),
+        group,
+        _place: place,
+    };
     let told = tell(&mut warden, shared, &spec).await;
     let said = read(&mut warden.from).await;
     match said {
         Ok((Said::Started, _)) => {
             let (output_bytes, wall) = (spec.limits.output_bytes, spec.limits.wall);
-            Ok(Cell { stdin: Some(stdin), stdout: Some(stdout), stderr: Some(stderr), warden: Some(warden), output_bytes, wall })
+            Ok(Cell {
+                stdin: Some(stdin),
+                stdout: Some(stdout),
+                stderr: Some(stderr),
+                warden: Some(warden),
+                output_bytes,
+                wall,
+            })
         }
         Ok((Said::Refused(why), _)) => Err(explain(&why, &words(&mut stderr).await)),
         Ok((Said::Ended { .. }, _)) => Err(explain("the cell ended before it began", "")),
@@ -77,36 +109,64 @@ fn streams() -> io::Result<([OwnedFd; 3], Ours)> {
     let (stdin_from, stdin_to) = pipe_with(PipeFlags::CLOEXEC)?;
     let (stdout_from, stdout_to) = pipe_with(PipeFlags::CLOEXEC)?;
     let (stderr_from, stderr_to) = pipe_with(PipeFlags::CLOEXEC)?;
-    let ours = (Sender::from_owned_fd(stdin_to)?, Receiver::from_owned_fd(stdout_from)?, Receiver::from_owned_fd(stderr_from)?);
+    let ours = (
+        Sender::from_owned_fd(stdin_to)?,
+        Receiver::from_owned_fd(stdout_from)?,
+        Receiver::from_owned_fd(stderr_from)?,
+    );
     Ok(([stdin_from, stdout_to, stderr_to], ours))
 }
 
-/// A warden has no environment, so that no secret of ours is in any process around a cell. It lives as long as somebody holds the other end of
-/// its socket: that also outlasts the thread that started it, unlike a signal at the death of a parent.
+/// A warden has no environment, so that no secret of ours is in any process around a cell. It lives
+/// as long as somebody holds the other end of its socket: that also outlasts the thread that
+/// started it, unlike a signal at the death of a parent.
 fn warden(shared: &Shared) -> io::Result<(Child, UnixStream)> {
     let (ours, theirs) = UnixStream::pair()?;
     let mut command = Command::new(&shared.inner.program);
-    command.args(&shared.inner.args).arg("warden").env_clear().current_dir("/").process_group(0);
-    command.stdin(Stdio::from(OwnedFd::from(theirs))).stdout(Stdio::null()).stderr(Stdio::piped());
+    command
+        .args(&shared.inner.args)
+        .arg("warden")
+        .env_clear()
+        .current_dir("/")
+        .process_group(0);
+    command
+        .stdin(Stdio::from(OwnedFd::from(theirs)))
+        .stdout(Stdio::null())
+        .stderr(Stdio::piped());
     Ok((command.spawn()?, ours))
 }
 
-/// Passes the program's streams and the doors of the control groups on, with one byte that carries them.
+/// Passes the program's streams and the doors of the control groups on, with one byte that carries
+/// them.
 fn send(control: &UnixStream, streams: &[OwnedFd; 3], group: Option<&Group>) -> io::Result<()> {
-    let doors = group.into_iter().flat_map(|group| group.enter.iter().chain(&group.leave));
-    let all: Vec<BorrowedFd<'_>> = streams.iter().map(AsFd::as_fd).chain(doors.map(AsFd::as_fd)).collect();
+    let doors = group
+        .into_iter()
+        .flat_map(|group| group.enter.iter().chain(&group.leave));
+    let all: Vec<BorrowedFd<'_>> = streams
+        .iter()
+        .map(AsFd::as_fd)
+        .chain(doors.map(AsFd::as_fd))
+        .collect();
     let mut space = [MaybeUninit::uninit(); rustix::cmsg_space!(ScmRights(MOST_DESCRIPTORS))];
     let mut buffer = SendAncillaryBuffer::new(&mut space);
     if !buffer.push(SendAncillaryMessage::ScmRights(&all)) {
         return Err(io::Error::other("too many descriptors"));
     }
-    sendmsg(control, &[IoSlice::new(b".")], &mut buffer, SendFlags::empty())?;
+    sendmsg(
+        control,
+        &[IoSlice::new(b".")],
+        &mut buffer,
+        SendFlags::empty(),
+    )?;
     Ok(())
 }
 
 async fn tell(warden: &mut Warden, shared: &Shared, spec: &Spec) -> io::Result<()> {
     let set = |name: &str| spec.env.iter().any(|(own, _)| own == name);
-    let usual = ENVIRONMENT.iter().filter(|(name, _)| !set(name)).map(|(name, value)| ((*name).to_owned(), (*value).to_owned()));
+    let usual = ENVIRONMENT
+        .iter()
+        .filter(|(name, _)| !set(name))
+        .map(|(name, value)| ((*name).to_owned(), (*value).to_owned()));
     let groups = warden.group.as_ref().map_or(0, |group| group.enter.len());
     let order = Order {
         argv: spec.argv.clone(),
@@ -126,7 +186,13 @@ async fn tell(warden: &mut Warden, shared: &Shared, spec: &Spec) -> io::Result<(
         inner_args: shared.inner.args.clone(),
         groups,
     };
-    let frame = wire::frame(&order, spec.read_only.iter().chain(&spec.writable).chain(&spec.pinned))?;
+    let frame = wire::frame(
+        &order,
+        spec.read_only
+            .iter()
+            .chain(&spec.writable)
+            .chain(&spec.pinned),
+    )?;
     match warden.to.as_mut() {
         Some(to) => to.write_all(&frame).await,
         None => Err(io::ErrorKind::BrokenPipe.into()),

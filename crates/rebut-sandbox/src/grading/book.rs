@@ -1,4 +1,5 @@
-//! The book of one run of tests: which there are, how each went, and why it cannot be believed. Pure.
+//! The book of one run of tests: which there are, how each went, and why it cannot be believed.
+//! Pure.
 
 use rebut_engine::sandbox::{Style, TestRun, TestVerdict};
 use serde::Deserialize;
@@ -34,8 +35,8 @@ pub(super) enum Said {
     Collected { names: Vec<String> },
     /// A test begins.
     Begin { number: usize },
-    /// A test is over. Doubted: an object of the code decided something by then where the tests may have
-    /// meant plain data.
+    /// A test is over. Doubted: an object of the code decided something by then where the tests may
+    /// have meant plain data.
     End {
         number: usize,
         verdict: TestVerdict,
@@ -44,7 +45,11 @@ pub(super) enum Said {
         doubted: bool,
     },
     /// Something outside of every test went wrong.
-    Outside { name: String, verdict: TestVerdict, output: String },
+    Outside {
+        name: String,
+        verdict: TestVerdict,
+        output: String,
+    },
     /// All are over.
     Done,
     /// The code's process answered with something that is no answer.
@@ -90,27 +95,49 @@ impl Book {
                 Next::On
             }
             Said::Collected { names } => self.collect(names),
-            Said::Begin { number } if self.current.is_none() && number == self.results.len() && number < self.len() => {
+            Said::Begin { number }
+                if self.current.is_none()
+                    && number == self.results.len()
+                    && number < self.len() =>
+            {
                 self.current = Some(number);
                 Next::Begun
             }
-            Said::End { number, verdict, output, doubted } if self.current == Some(number) => {
+            Said::End {
+                number,
+                verdict,
+                output,
+                doubted,
+            } if self.current == Some(number) => {
                 self.doubted |= doubted && verdict == TestVerdict::Pass;
                 self.settle(verdict, &output);
                 Next::Moved
             }
-            Said::Begin { .. } | Said::End { .. } => self.doubt("a result was told that was not due"),
-            Said::Outside { name, verdict, output } => {
+            Said::Begin { .. } | Said::End { .. } => {
+                self.doubt("a result was told that was not due")
+            }
+            Said::Outside {
+                name,
+                verdict,
+                output,
+            } => {
                 self.fail_outside(&name, verdict, &output);
                 Next::On
             }
-            Said::Done if self.current.is_none() && self.names.is_some() && self.results.len() == self.len() => {
+            Said::Done
+                if self.current.is_none()
+                    && self.names.is_some()
+                    && self.results.len() == self.len() =>
+            {
                 self.done = true;
                 Next::Over
             }
             Said::Done => self.doubt("the runner ended before every test had its result"),
             Said::Broken { why } => {
-                self.lose(TestVerdict::Error, &format!("the process of the code did not speak as agreed: {why}"));
+                self.lose(
+                    TestVerdict::Error,
+                    &format!("the process of the code did not speak as agreed: {why}"),
+                );
                 Next::Anew
             }
             Said::Missing { what } => Next::Missing(what),
@@ -126,7 +153,11 @@ impl Book {
         if names.len() > MOST_TESTS {
             return self.doubt(&format!("there are more than {MOST_TESTS} tests"));
         }
-        if let Some(missing) = self.listed.iter().find(|listed| !names.iter().any(|name| stands_for(name, listed))) {
+        if let Some(missing) = self
+            .listed
+            .iter()
+            .find(|listed| !names.iter().any(|name| stands_for(name, listed)))
+        {
             let why = format!("the test {missing:?} is in the file and was not collected");
             return self.doubt(&why);
         }
@@ -151,7 +182,8 @@ impl Book {
         under_way
     }
 
-    /// No test that is left can be run: all of them have this end. Where none is left, it went wrong after the last one, and that is no pass either.
+    /// No test that is left can be run: all of them have this end. Where none is left, it went
+    /// wrong after the last one, and that is no pass either.
     pub(super) fn give_up(&mut self, verdict: TestVerdict, why: &str) {
         self.current = None;
         if self.len() > 0 && self.results.len() == self.len() {
@@ -173,12 +205,30 @@ impl Book {
 
     /// Adds a result that no test stands for. It can only lose: a pass told here is an error.
     fn fail_outside(&mut self, name: &str, verdict: TestVerdict, output: &str) {
-        let verdict = if verdict == TestVerdict::Pass { TestVerdict::Error } else { verdict };
-        let known = self.names.iter().flatten().chain(self.outside.iter().map(|run| &run.name));
-        let same = known.filter(|known| *known == name || known.starts_with(&format!("{name} #"))).count();
-        let name = if same == 0 { name.to_owned() } else { format!("{name} #{}", same + 1) };
+        let verdict = if verdict == TestVerdict::Pass {
+            TestVerdict::Error
+        } else {
+            verdict
+        };
+        let known = self
+            .names
+            .iter()
+            .flatten()
+            .chain(self.outside.iter().map(|run| &run.name));
+        let same = known
+            .filter(|known| *known == name || known.starts_with(&format!("{name} #")))
+            .count();
+        let name = if same == 0 {
+            name.to_owned()
+        } else {
+            format!("{name} #{}", same + 1)
+        };
         if self.outside.len() < MOST_OUTSIDE {
-            self.outside.push(TestRun { name, verdict, output: tail(output, OUTPUT) });
+            self.outside.push(TestRun {
+                name,
+                verdict,
+                output: tail(output, OUTPUT),
+            });
         }
     }
 
@@ -220,7 +270,10 @@ impl Book {
 
     /// The results, and why they cannot be believed. No test is a reason not to.
     pub(super) fn close(mut self) -> (Vec<TestRun>, Option<String>) {
-        let names = self.names.take().unwrap_or(std::mem::take(&mut self.listed));
+        let names = self
+            .names
+            .take()
+            .unwrap_or(std::mem::take(&mut self.listed));
         if !self.is_over() {
             self.doubt("the runner ended early");
         }
@@ -231,16 +284,23 @@ impl Book {
         let mut results = self.results.into_iter();
         let runs = names.into_iter().map(|name| {
             let (verdict, output) = results.next().unwrap_or_else(none);
-            TestRun { name, verdict, output }
+            TestRun {
+                name,
+                verdict,
+                output,
+            }
         });
         (runs.chain(self.outside).collect(), self.distrust)
     }
 }
 
-/// Whether a collected test is one that the text shows: the same, one of its parameters, or inside a group.
+/// Whether a collected test is one that the text shows: the same, one of its parameters, or inside
+/// a group.
 fn stands_for(name: &str, listed: &str) -> bool {
     name == listed
-        || name.strip_prefix(listed).is_some_and(|rest| rest.starts_with('[') || rest.starts_with(" #"))
+        || name
+            .strip_prefix(listed)
+            .is_some_and(|rest| rest.starts_with('[') || rest.starts_with(" #"))
         || name.ends_with(&format!(" > {listed}"))
 }
 
@@ -261,7 +321,9 @@ mod tests {
     fn told(lines: &[serde_json::Value]) -> (Vec<TestVerdict>, Option<String>) {
         let mut book = Book::default();
         for line in lines {
-            book.hear(serde_json::from_value(line.clone()).expect("a line as the runner writes it"));
+            book.hear(
+                serde_json::from_value(line.clone()).expect("a line as the runner writes it"),
+            );
         }
         let (runs, distrust) = book.close();
         (runs.iter().map(|run| run.verdict).collect(), distrust)
@@ -275,19 +337,63 @@ mod tests {
         let begin = |number: usize| json!({"say": "begin", "number": number});
         let end = |number: usize| json!({"say": "end", "number": number, "verdict": "pass", "output": ""});
         let done = json!({"say": "done"});
-        let all = [&listed, &collected, &begin(0), &end(0), &begin(1), &end(1), &done].map(Clone::clone);
+        let all = [
+            &listed,
+            &collected,
+            &begin(0),
+            &end(0),
+            &begin(1),
+            &end(1),
+            &done,
+        ]
+        .map(Clone::clone);
         assert_eq!(told(&all), (vec![Pass, Pass], None));
         let rows: &[(&str, Vec<serde_json::Value>, &[TestVerdict])] = &[
             ("nothing at all", vec![], &[]),
-            ("no test", vec![json!({"say": "collected", "names": []}), done.clone()], &[]),
+            (
+                "no test",
+                vec![json!({"say": "collected", "names": []}), done.clone()],
+                &[],
+            ),
             ("no end", all[..6].to_vec(), &[Pass, Pass]),
-            ("one without a result", [&all[..4], std::slice::from_ref(&done)].concat(), &[Pass, Error]),
-            ("one fewer than listed", vec![listed.clone(), json!({"say": "collected", "names": ["a"]})], &[Error, Error]),
-            ("a result twice", [&all[..4], &[end(0)]].concat(), &[Pass, Error]),
-            ("a result without a beginning", vec![collected.clone(), end(0), end(1), done.clone()], &[Error, Error]),
-            ("out of turn", vec![collected.clone(), begin(1), end(1)], &[Error, Error]),
-            ("the same name twice", vec![json!({"say": "collected", "names": ["a", "a"]})], &[]),
-            ("others the second time", vec![collected.clone(), json!({"say": "collected", "names": ["a", "c"]})], &[Error, Error]),
+            (
+                "one without a result",
+                [&all[..4], std::slice::from_ref(&done)].concat(),
+                &[Pass, Error],
+            ),
+            (
+                "one fewer than listed",
+                vec![listed.clone(), json!({"say": "collected", "names": ["a"]})],
+                &[Error, Error],
+            ),
+            (
+                "a result twice",
+                [&all[..4], &[end(0)]].concat(),
+                &[Pass, Error],
+            ),
+            (
+                "a result without a beginning",
+                vec![collected.clone(), end(0), end(1), done.clone()],
+                &[Error, Error],
+            ),
+            (
+                "out of turn",
+                vec![collected.clone(), begin(1), end(1)],
+                &[Error, Error],
+            ),
+            (
+                "the same name twice",
+                vec![json!({"say": "collected", "names": ["a", "a"]})],
+                &[],
+            ),
+            (
+                "others the second time",
+                vec![
+                    collected.clone(),
+                    json!({"say": "collected", "names": ["a", "c"]}),
+                ],
+                &[Error, Error],
+            ),
         ];
         for (name, lines, verdicts) in rows {
             let (found, distrust) = told(lines);
@@ -295,18 +401,35 @@ mod tests {
             assert_eq!(found, *verdicts, "{name}");
         }
         let unloaded = json!({"say": "unloaded", "why": "SyntaxError"});
-        assert_eq!(told(&[listed, unloaded.clone()]), (vec![Error, Error], None));
+        assert_eq!(
+            told(&[listed, unloaded.clone()]),
+            (vec![Error, Error], None)
+        );
         let outside = |verdict: &str| json!({"say": "outside", "name": "a", "verdict": verdict, "output": "x"});
         let after = |last: serde_json::Value| told(&[&all[..6], &[last, done.clone()]].concat());
-        assert_eq!(after(outside("fail")), (vec![Pass, Pass, TestVerdict::Fail], None), "a row of its own, and never a pass");
+        assert_eq!(
+            after(outside("fail")),
+            (vec![Pass, Pass, TestVerdict::Fail], None),
+            "a row of its own, and never a pass"
+        );
         assert_eq!(after(outside("pass")), (vec![Pass, Pass, Error], None));
-        assert_eq!(told(&[&all[..6], &[unloaded]].concat()), (vec![Pass, Pass, Error], None), "what fails after the last test is no pass");
+        assert_eq!(
+            told(&[&all[..6], &[unloaded]].concat()),
+            (vec![Pass, Pass, Error], None),
+            "what fails after the last test is no pass"
+        );
     }
 
     #[test]
     fn parameters_and_groups_stand_for_the_test_in_the_text() {
-        let rows =
-            [("a", "a", true), ("a[1-2]", "a", true), ("a #2", "a", true), ("group > a", "a", true), ("ab", "a", false), ("b", "a", false)];
+        let rows = [
+            ("a", "a", true),
+            ("a[1-2]", "a", true),
+            ("a #2", "a", true),
+            ("group > a", "a", true),
+            ("ab", "a", false),
+            ("b", "a", false),
+        ];
         for (name, listed, expected) in rows {
             assert_eq!(stands_for(name, listed), expected, "{name} {listed}");
         }

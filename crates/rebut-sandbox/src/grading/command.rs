@@ -1,4 +1,5 @@
-//! A command in place of a file of tests: it finds the code beside it, and its exit code is the one test.
+//! A command in place of a file of tests: it finds the code beside it, and its exit code is the one
+//! test.
 
 use super::{book::tail, pair::ended_words};
 use crate::{Jail, languages::Toolchain, running};
@@ -6,16 +7,47 @@ use rebut_engine::sandbox::{Command, End, Job, Ran, Refused, TestRun, TestVerdic
 use std::time::Duration;
 
 /// Runs the command. It holds when it ends itself with 0.
-pub(super) async fn run(jail: &Jail, tools: &Toolchain, job: &Job, text: &str) -> Result<Ran, Refused> {
-    let argv = words(text).ok_or_else(|| Refused { reason: NOTHING.to_owned(), fix: "name a program and its words".to_owned() })?;
-    let command = Command { argv, files: Vec::new() };
-    let mut ran = running::beside(jail, tools, job, &command, Duration::from_secs(job.seconds.into())).await?;
+pub(super) async fn run(
+    jail: &Jail,
+    tools: &Toolchain,
+    job: &Job,
+    text: &str,
+) -> Result<Ran, Refused> {
+    let argv = words(text).ok_or_else(|| Refused {
+        reason: NOTHING.to_owned(),
+        fix: "name a program and its words".to_owned(),
+    })?;
+    let command = Command {
+        argv,
+        files: Vec::new(),
+    };
+    let mut ran = running::beside(
+        jail,
+        tools,
+        job,
+        &command,
+        Duration::from_secs(job.seconds.into()),
+    )
+    .await?;
     let verdict = verdict(&ran.end);
-    let said = format!("{}\n{}\n{}", ran.stdout.trim(), ran.stderr.trim(), ended_words(&ran.end));
-    let output = if verdict == TestVerdict::Pass { String::new() } else { tail(said.trim(), 2000) };
+    let said = format!(
+        "{}\n{}\n{}",
+        ran.stdout.trim(),
+        ran.stderr.trim(),
+        ended_words(&ran.end)
+    );
+    let output = if verdict == TestVerdict::Pass {
+        String::new()
+    } else {
+        tail(said.trim(), 2000)
+    };
     // Nobody but the command's author knows whether it runs the code.
     ran.shared_process = true;
-    ran.tests = vec![TestRun { name: name(text), verdict, output }];
+    ran.tests = vec![TestRun {
+        name: name(text),
+        verdict,
+        output,
+    }];
     Ok(ran)
 }
 
@@ -38,6 +70,8 @@ fn verdict(end: &End) -> TestVerdict {
         End::Exited(0) => TestVerdict::Pass,
         End::Exited(_) => TestVerdict::Fail,
         End::TimedOut => TestVerdict::Timeout,
-        End::Signalled(_) | End::TooMuchOutput | End::Resource(_) | End::NotBuilt => TestVerdict::Error,
+        End::Signalled(_) | End::TooMuchOutput | End::Resource(_) | End::NotBuilt => {
+            TestVerdict::Error
+        }
     }
 }

@@ -1,4 +1,5 @@
-//! Tests against code that may want to forge their results: a result per test that the code has no say in.
+//! Tests against code that may want to forge their results: a result per test that the code has no
+//! say in.
 
 mod apart;
 mod book;
@@ -26,7 +27,9 @@ pub async fn run(jail: &Jail, tools: &Toolchain, job: &Job, tests: &Tests) -> Re
     match &way_of(&job.language)?.how {
         How::Apart(kit) => apart::run(kit, jail, tools, job, tests).await,
         How::Shared(plan) => shared::run(*plan, jail, tools, job, tests).await,
-        How::Program { holds_apart, plan } if holds_apart(&tests.text) => program::run(*plan, jail, tools, job, tests).await,
+        How::Program { holds_apart, plan } if holds_apart(&tests.text) => {
+            program::run(*plan, jail, tools, job, tests).await
+        }
         How::Program { plan, .. } => shared::run(*plan, jail, tools, job, tests).await,
     }
 }
@@ -35,18 +38,33 @@ pub async fn run(jail: &Jail, tools: &Toolchain, job: &Job, tests: &Tests) -> Re
 const NO_TEST: &str = "no test was found in the file";
 
 /// The tests a text shows, or why there can be none in it; nothing of any code is needed or run.
-pub(crate) async fn list(jail: &Jail, tools: &Toolchain, language: &str, tests: &Tests) -> Result<Result<Vec<String>, String>, Refused> {
+pub(crate) async fn list(
+    jail: &Jail,
+    tools: &Toolchain,
+    language: &str,
+    tests: &Tests,
+) -> Result<Result<Vec<String>, String>, Refused> {
     if let Err(refused) = check_style(language, tests.style) {
         return Ok(Err(refused.to_string()));
     }
     if tests.style == Some(Style::Command) {
-        return Ok(command::words(&tests.text).map(|_| vec![command::name(&tests.text)]).ok_or_else(|| command::NOTHING.to_owned()));
+        return Ok(command::words(&tests.text)
+            .map(|_| vec![command::name(&tests.text)])
+            .ok_or_else(|| command::NOTHING.to_owned()));
     }
     let listed = match &way_of(language)?.how {
         How::Apart(kit) => apart::list(kit, jail, tools, tests).await?,
-        How::Shared(plan) | How::Program { plan, .. } => shared::list(*plan, jail, tools, language, tests).await?,
+        How::Shared(plan) | How::Program { plan, .. } => {
+            shared::list(*plan, jail, tools, language, tests).await?
+        }
     };
-    Ok(listed.and_then(|names| if names.is_empty() { Err(NO_TEST.to_owned()) } else { Ok(names) }))
+    Ok(listed.and_then(|names| {
+        if names.is_empty() {
+            Err(NO_TEST.to_owned())
+        } else {
+            Ok(names)
+        }
+    }))
 }
 
 /// One language: how its tests are run.
@@ -61,8 +79,8 @@ enum How {
     Apart(Kit),
     /// In the process of the code, one process for each test.
     Shared(fn(&Job, &Tests, &Toolchain) -> Result<Plan, String>),
-    /// In a cell of their own, and the code in another for each call, where the text of the tests shows that they only call it as a program;
-    /// else as [`How::Shared`].
+    /// In a cell of their own, and the code in another for each call, where the text of the tests
+    /// shows that they only call it as a program; else as [`How::Shared`].
     Program {
         /// Whether the text shows that.
         holds_apart: fn(&str) -> bool,
@@ -72,13 +90,37 @@ enum How {
 }
 
 const WAYS: &[Way] = &[
-    Way { language: "python", how: How::Apart(PYTHON) },
-    Way { language: "javascript", how: How::Apart(JAVASCRIPT) },
-    Way { language: "rust", how: How::Shared(sources::rust::plan) },
-    Way { language: "go", how: How::Shared(sources::go::plan) },
-    Way { language: "c", how: How::Shared(sources::c::plan_c) },
-    Way { language: "cpp", how: How::Shared(sources::c::plan_cpp) },
-    Way { language: "shell", how: How::Program { holds_apart: sources::script::holds_apart, plan: sources::shell::plan } },
+    Way {
+        language: "python",
+        how: How::Apart(PYTHON),
+    },
+    Way {
+        language: "javascript",
+        how: How::Apart(JAVASCRIPT),
+    },
+    Way {
+        language: "rust",
+        how: How::Shared(sources::rust::plan),
+    },
+    Way {
+        language: "go",
+        how: How::Shared(sources::go::plan),
+    },
+    Way {
+        language: "c",
+        how: How::Shared(sources::c::plan_c),
+    },
+    Way {
+        language: "cpp",
+        how: How::Shared(sources::c::plan_cpp),
+    },
+    Way {
+        language: "shell",
+        how: How::Program {
+            holds_apart: sources::script::holds_apart,
+            plan: sources::shell::plan,
+        },
+    },
 ];
 
 const PYTHON: Kit = Kit {
@@ -119,7 +161,8 @@ const PYTHON: Kit = Kit {
     others: &["/usr/bin/python3"],
     install: |what| {
         format!(
-            "install it for the Python that is used (Debian: apt install python3-{what}), or write the tests as plain functions or asserts"
+            "install it for the Python that is used (Debian: apt install python3-{what}), or write \
+             the tests as plain functions or asserts"
         )
     },
 };
@@ -161,10 +204,18 @@ const JAVASCRIPT: Kit = Kit {
 };
 
 fn way_of(language: &str) -> Result<&'static Way, Refused> {
-    WAYS.iter().find(|way| way.language == language).ok_or_else(|| Refused {
-        reason: format!("tests of code in {:?} cannot be run", rebut_engine::clean::on_one_line(language)),
-        fix: format!("use one of: {}", rebut_engine::sandbox::LANGUAGES.join(", ")),
-    })
+    WAYS.iter()
+        .find(|way| way.language == language)
+        .ok_or_else(|| Refused {
+            reason: format!(
+                "tests of code in {:?} cannot be run",
+                rebut_engine::clean::on_one_line(language)
+            ),
+            fix: format!(
+                "use one of: {}",
+                rebut_engine::sandbox::LANGUAGES.join(", ")
+            ),
+        })
 }
 
 /// A word nobody can guess.
@@ -181,7 +232,10 @@ struct Time {
 impl Time {
     fn new(seconds: u32) -> Self {
         let start = Instant::now();
-        Self { start, end: start + Duration::from_secs(u64::from(seconds.max(1))) }
+        Self {
+            start,
+            end: start + Duration::from_secs(u64::from(seconds.max(1))),
+        }
     }
 
     /// Building is over: only now the time of the tests begins.
@@ -209,7 +263,8 @@ impl Time {
         Instant::now() + self.left() / 2
     }
 
-    /// Until when a test may take: its part of what is left, or a quarter if that is more. One that hangs leaves most to the others.
+    /// Until when a test may take: its part of what is left, or a quarter if that is more. One that
+    /// hangs leaves most to the others.
     fn for_test(&self, tests_left: usize) -> Instant {
         let part = u32::try_from(tests_left).unwrap_or(u32::MAX).clamp(1, 4);
         Instant::now() + self.left() / part

@@ -1,4 +1,5 @@
-//! A pair of cells: the code under test in one, the tests in the other, and nothing between them but frames that we carry.
+//! A pair of cells: the code under test in one, the tests in the other, and nothing between them
+//! but frames that we carry.
 
 use super::book::tail;
 use crate::{Cell, Ended, Jail, Spec};
@@ -21,7 +22,8 @@ const LAST_WORDS: Duration = Duration::from_secs(2);
 /// The end of what a side wrote to its standard error that is kept.
 const STDERR: usize = 8 << 10;
 
-/// Whoever takes the two places of a pair holds this: otherwise many could hold one place each and wait for the second for ever.
+/// Whoever takes the two places of a pair holds this: otherwise many could hold one place each and
+/// wait for the second for ever.
 pub(super) static TWO_PLACES: Mutex<()> = Mutex::const_new(());
 
 /// Two running cells.
@@ -50,7 +52,11 @@ impl Pair {
         let code = Side::of(jail.spawn(code).await?)?;
         let tests = Side::of(jail.spawn(tests).await?)?;
         drop(one_at_a_time);
-        Ok(Self { code, tests, carried: (0, 0) })
+        Ok(Self {
+            code,
+            tests,
+            carried: (0, 0),
+        })
     }
 
     /// Says something to the tests' side.
@@ -70,8 +76,12 @@ impl Pair {
                 Step::FromTests(Ok((b'H', words))) => return Happened::Said(words),
                 Step::FromTests(Ok((b'A', words))) => self.carry(words, true, deadline).await,
                 Step::FromCode(Ok((b'A', words))) => self.carry(words, false, deadline).await,
-                Step::FromTests(Ok(_)) => Some(Happened::TestsLost("it wrote something that is no frame".to_owned())),
-                Step::FromCode(Ok(_)) => Some(Happened::CodeLost("it wrote something that is no frame".to_owned())),
+                Step::FromTests(Ok(_)) => Some(Happened::TestsLost(
+                    "it wrote something that is no frame".to_owned(),
+                )),
+                Step::FromCode(Ok(_)) => Some(Happened::CodeLost(
+                    "it wrote something that is no frame".to_owned(),
+                )),
                 Step::FromTests(Err(lost)) => Some(Happened::TestsLost(self.tests.why(lost).await)),
                 Step::FromCode(Err(lost)) => Some(Happened::CodeLost(self.code.why(lost).await)),
             };
@@ -82,12 +92,23 @@ impl Pair {
     }
 
     /// Hands one frame on; what it holds is none of our business.
-    async fn carry(&mut self, words: Vec<u8>, to_code: bool, deadline: Instant) -> Option<Happened> {
+    async fn carry(
+        &mut self,
+        words: Vec<u8>,
+        to_code: bool,
+        deadline: Instant,
+    ) -> Option<Happened> {
         self.carried = (self.carried.0 + 1, self.carried.1 + words.len() as u64);
         if self.carried.0 > FRAMES || self.carried.1 > BYTES {
-            return Some(Happened::CodeLost("too much was said between the code and its tests".to_owned()));
+            return Some(Happened::CodeLost(
+                "too much was said between the code and its tests".to_owned(),
+            ));
         }
-        let side = if to_code { &mut self.code } else { &mut self.tests };
+        let side = if to_code {
+            &mut self.code
+        } else {
+            &mut self.tests
+        };
         match timeout_at(deadline, side.send(b'A', &words)).await {
             Err(_) => Some(Happened::Late),
             Ok(Ok(())) => None,
@@ -114,8 +135,16 @@ impl Pair {
 
     /// The end of what both wrote to their standard errors.
     pub(super) fn words(&self) -> String {
-        let both = [&self.code.noise, &self.tests.noise].map(|noise| String::from_utf8_lossy(noise).trim().to_owned());
-        tail(&both.into_iter().filter(|text| !text.is_empty()).collect::<Vec<_>>().join("\n"), STDERR)
+        let both = [&self.code.noise, &self.tests.noise]
+            .map(|noise| String::from_utf8_lossy(noise).trim().to_owned());
+        tail(
+            &both
+                .into_iter()
+                .filter(|text| !text.is_empty())
+                .collect::<Vec<_>>()
+                .join("\n"),
+            STDERR,
+        )
     }
 }
 
@@ -144,13 +173,23 @@ pub(super) struct Side {
 
 impl Side {
     pub(super) fn of(mut cell: Cell) -> Result<Self, Refused> {
-        let (Some(to), Some(from), errors) = (cell.stdin.take(), cell.stdout.take(), cell.stderr.take()) else {
+        let (Some(to), Some(from), errors) =
+            (cell.stdin.take(), cell.stdout.take(), cell.stderr.take())
+        else {
             return Err(Refused {
                 reason: "a cell came without its streams".to_owned(),
                 fix: "report this as an error of rebut".to_owned(),
             });
         };
-        Ok(Self { to, from, errors, ending: Box::pin(cell.end()), ended: None, heard: Vec::new(), noise: Vec::new() })
+        Ok(Self {
+            to,
+            from,
+            errors,
+            ending: Box::pin(cell.end()),
+            ended: None,
+            heard: Vec::new(),
+            noise: Vec::new(),
+        })
     }
 
     pub(super) async fn send(&mut self, kind: u8, words: &[u8]) -> io::Result<()> {
@@ -162,7 +201,8 @@ impl Side {
         self.to.write_all(&frame).await
     }
 
-    /// The next frame. Nothing is lost when this is dropped half-way: what was read stays in `heard`.
+    /// The next frame. Nothing is lost when this is dropped half-way: what was read stays in
+    /// `heard`.
     pub(super) async fn next(&mut self) -> Result<(u8, Vec<u8>), Lost> {
         loop {
             if let Some(frame) = self.whole_frame()? {
@@ -182,7 +222,13 @@ impl Side {
     }
 
     fn whole_frame(&mut self) -> Result<Option<(u8, Vec<u8>)>, Lost> {
-        let Some((head, kind)) = self.heard.first_chunk::<4>().zip(self.heard.get(4).copied()) else { return Ok(None) };
+        let Some((head, kind)) = self
+            .heard
+            .first_chunk::<4>()
+            .zip(self.heard.get(4).copied())
+        else {
+            return Ok(None);
+        };
         let length = u32::from_be_bytes(*head) as usize;
         if length > FRAME {
             return Err(Lost::TooLong(length));
@@ -205,17 +251,23 @@ impl Side {
     /// Why no frame came, in words.
     pub(super) async fn why(&mut self, lost: Lost) -> String {
         let ended = match lost {
-            Lost::TooLong(length) => return format!("it wrote a frame of {length} bytes; at most {FRAME} are taken"),
+            Lost::TooLong(length) => {
+                return format!("it wrote a frame of {length} bytes; at most {FRAME} are taken");
+            }
             Lost::Ended(ended) => Some(ended),
             Lost::Closed => timeout(LAST_WORDS, &mut self.ending).await.ok(),
         };
         let noise = self.last_noise().await;
         self.ended = ended.map(|ended| ended.end);
-        let how = self.ended.as_ref().map_or_else(|| "it closed its channel".to_owned(), ended_words);
+        let how = self
+            .ended
+            .as_ref()
+            .map_or_else(|| "it closed its channel".to_owned(), ended_words);
         format!("{how}\n{}", tail(&noise, 1500)).trim().to_owned()
     }
 
-    /// The end of what it wrote to its standard error, when it has said all it had to say and only its end is waited for.
+    /// The end of what it wrote to its standard error, when it has said all it had to say and only
+    /// its end is waited for.
     pub(super) async fn last_words(&mut self) -> String {
         // It may have closed its streams and gone on; then there is nothing more to hear either.
         let _ = timeout(LAST_WORDS, &mut self.ending).await;
@@ -224,7 +276,12 @@ impl Side {
 
     async fn last_noise(&mut self) -> String {
         let mut rest = [0; 4096];
-        while let Ok(Ok(count @ 1..)) = timeout(Duration::from_millis(50), read_some(self.errors.as_mut(), &mut rest)).await {
+        while let Ok(Ok(count @ 1..)) = timeout(
+            Duration::from_millis(50),
+            read_some(self.errors.as_mut(), &mut rest),
+        )
+        .await
+        {
             self.keep(&rest[..count]);
         }
         String::from_utf8_lossy(&self.noise).trim().to_owned()

@@ -1,7 +1,8 @@
-//! Tests that are built: one process for each test, and a pass only when our own last lines ran after it.
+//! Tests that are built: one process for each test, and a pass only when our own last lines ran
+//! after it.
 //!
-//! Where the plan has a worker, the code is a program of its own. Without one it shares the process of the tests, which is weaker: code that
-//! reads the memory of its own process can find the nonce.
+//! Where the plan has a worker, the code is a program of its own. Without one it shares the process
+//! of the tests, which is weaker: code that reads the memory of its own process can find the nonce.
 
 use super::{
     Prepared, Time,
@@ -9,7 +10,9 @@ use super::{
     pair::ended_words,
     worker::{self, Worker},
 };
-use crate::{Ended, Given, Jail, Limits, Spec, builds, languages::Toolchain, limits::PROCESSOR_TIME};
+use crate::{
+    Ended, Given, Jail, Limits, Spec, builds, languages::Toolchain, limits::PROCESSOR_TIME,
+};
 use rebut_engine::sandbox::{End, Job, Ran, Refused, TestVerdict, Tests, Work};
 use tokio::{io::AsyncWriteExt, time::Instant};
 
@@ -27,7 +30,8 @@ pub(super) struct Plan {
     pub read: Vec<String>,
     /// What lines of its standard error begin with that the runner of the language writes itself.
     pub noise: &'static [&'static str],
-    /// The code as a program of its own. With it nothing of the code is in the steps above; without it the tests run in the code's process.
+    /// The code as a program of its own. With it nothing of the code is in the steps above; without
+    /// it the tests run in the code's process.
     pub worker: Option<Worker>,
 }
 
@@ -39,7 +43,12 @@ pub(super) async fn list(
     language: &str,
     tests: &Tests,
 ) -> Result<Result<Vec<String>, String>, Refused> {
-    let nothing = Job { language: language.to_owned(), code: String::new(), work: Work::Tests(tests.clone()), seconds: 1 };
+    let nothing = Job {
+        language: language.to_owned(),
+        code: String::new(),
+        work: Work::Tests(tests.clone()),
+        seconds: 1,
+    };
     let plan = match plan(&nothing, tests, tools) {
         Ok(plan) => plan,
         Err(why) => return Ok(Err(why)),
@@ -47,10 +56,30 @@ pub(super) async fn list(
     if plan.read.is_empty() {
         return Ok(Ok(plan.names));
     }
-    let (read_only, folders, env, limits) = (plan.files, tools.folders.clone(), tools.env(), tools.build_limits());
-    let ended = jail.spawn(Spec { argv: plan.read, read_only, folders, env, limits, ..Spec::default() }).await?.end().await;
+    let (read_only, folders, env, limits) = (
+        plan.files,
+        tools.folders.clone(),
+        tools.env(),
+        tools.build_limits(),
+    );
+    let ended = jail
+        .spawn(Spec {
+            argv: plan.read,
+            read_only,
+            folders,
+            env,
+            limits,
+            ..Spec::default()
+        })
+        .await?
+        .end()
+        .await;
     let words = || tail(String::from_utf8_lossy(&ended.stderr).trim(), 1500);
-    Ok(if ended.end == End::Exited(0) { Ok(plan.names) } else { Err(format!("the tests cannot be read: {}", words())) })
+    Ok(if ended.end == End::Exited(0) {
+        Ok(plan.names)
+    } else {
+        Err(format!("the tests cannot be read: {}", words()))
+    })
 }
 
 /// One build.
@@ -75,20 +104,43 @@ pub(super) async fn run(
         Ok(plan) => plan,
         Err(why) => {
             book.doubt(&why);
-            return Ok(super::ran(jail, &time, Prepared { book, end: End::NotBuilt, stderr: why, shared_process: true }));
+            return Ok(super::ran(
+                jail,
+                &time,
+                Prepared {
+                    book,
+                    end: End::NotBuilt,
+                    stderr: why,
+                    shared_process: true,
+                },
+            ));
         }
     };
     let (plan, built) = build_all(jail, tools, plan).await?;
     let shared_process = plan.worker.is_none();
-    book.hear(Said::Collected { names: plan.names.clone() });
+    book.hear(Said::Collected {
+        names: plan.names.clone(),
+    });
     let built = match built {
         Ok(built) => built,
         Err(NotBuilt { end, words, doubt }) => {
             if let Some(why) = doubt {
                 book.doubt(&why);
             }
-            book.give_up(TestVerdict::Error, &format!("it could not be built:\n{}", tail(&words, 1500)));
-            return Ok(super::ran(jail, &time, Prepared { book, end, stderr: words, shared_process }));
+            book.give_up(
+                TestVerdict::Error,
+                &format!("it could not be built:\n{}", tail(&words, 1500)),
+            );
+            return Ok(super::ran(
+                jail,
+                &time,
+                Prepared {
+                    book,
+                    end,
+                    stderr: words,
+                    shared_process,
+                },
+            ));
         }
     };
     time.start_again();
@@ -101,18 +153,54 @@ pub(super) async fn run(
         book.hear(Said::Begin { number });
         let left = plan.names.len() - number;
         let (verdict, words) = match &plan.worker {
-            Some(worker) => worker::one((jail, tools), (&plan, worker), &built, name, &mut time, left).await?,
+            Some(worker) => {
+                worker::one(
+                    (jail, tools),
+                    (&plan, worker),
+                    &built,
+                    name,
+                    &mut time,
+                    left,
+                )
+                .await?
+            }
             None => one(jail, tools, &plan, &built.tests, name, &mut time, left).await?,
         };
         let is_noise = |line: &&str| !plan.noise.iter().any(|start| line.starts_with(start));
-        let words = words.lines().filter(is_noise).collect::<Vec<_>>().join("\n");
-        let output = if verdict == TestVerdict::Pass { String::new() } else { words.clone() };
+        let words = words
+            .lines()
+            .filter(is_noise)
+            .collect::<Vec<_>>()
+            .join("\n");
+        let output = if verdict == TestVerdict::Pass {
+            String::new()
+        } else {
+            words.clone()
+        };
         stderr = tail(&format!("{stderr}{words}"), 8 << 10);
-        book.hear(Said::End { number, verdict, output, doubted: false });
+        book.hear(Said::End {
+            number,
+            verdict,
+            output,
+            doubted: false,
+        });
     }
     book.hear(Said::Done);
-    let end = if time.is_over() { End::TimedOut } else { End::Exited(0) };
-    Ok(super::ran(jail, &time, Prepared { book, end, stderr, shared_process }))
+    let end = if time.is_over() {
+        End::TimedOut
+    } else {
+        End::Exited(0)
+    };
+    Ok(super::ran(
+        jail,
+        &time,
+        Prepared {
+            book,
+            end,
+            stderr,
+            shared_process,
+        },
+    ))
 }
 
 /// What was built: the tests' program, and the code's where it is another.
@@ -129,26 +217,47 @@ struct NotBuilt {
     doubt: Option<String>,
 }
 
-/// Builds what a plan says. Where code and tests cannot be built apart, the plan's other way is taken, and its words are told.
-async fn build_all(jail: &Jail, tools: &Toolchain, mut plan: Plan) -> Result<(Plan, Result<Built, NotBuilt>), Refused> {
+/// Builds what a plan says. Where code and tests cannot be built apart, the plan's other way is
+/// taken, and its words are told.
+async fn build_all(
+    jail: &Jail,
+    tools: &Toolchain,
+    mut plan: Plan,
+) -> Result<(Plan, Result<Built, NotBuilt>), Refused> {
     loop {
         let code_steps = plan.worker.as_ref().map_or(&[][..], |worker| &worker.steps);
         // What holds code and tests, and a name that was never used before, is not built again.
         let keeps = plan.worker.is_some();
-        let (tests, code) = tokio::try_join!(build(jail, tools, &plan.steps, keeps), build(jail, tools, code_steps, keeps))?;
+        let (tests, code) = tokio::try_join!(
+            build(jail, tools, &plan.steps, keeps),
+            build(jail, tools, code_steps, keeps)
+        )?;
         let failed = match (tests, code) {
             (Ok(tests), Ok(code)) => return Ok((plan, Ok(Built { tests, code }))),
             (_, Err(failed)) | (Err(failed), _) => failed,
         };
         match plan.worker.take().map(|worker| worker.otherwise) {
             Some(Ok(otherwise)) => plan = *otherwise,
-            Some(Err(why)) => return Ok((plan, Err(NotBuilt { doubt: Some(why), ..failed }))),
+            Some(Err(why)) => {
+                return Ok((
+                    plan,
+                    Err(NotBuilt {
+                        doubt: Some(why),
+                        ..failed
+                    }),
+                ));
+            }
             None => return Ok((plan, Err(failed))),
         }
     }
 }
 
-async fn build(jail: &Jail, tools: &Toolchain, steps: &[Step], keeps: bool) -> Result<Result<Vec<Given>, NotBuilt>, Refused> {
+async fn build(
+    jail: &Jail,
+    tools: &Toolchain,
+    steps: &[Step],
+    keeps: bool,
+) -> Result<Result<Vec<Given>, NotBuilt>, Refused> {
     let mut made: Vec<Given> = Vec::new();
     for step in steps {
         let writable: Vec<Given> = step.files.iter().chain(&made).cloned().collect();
@@ -159,12 +268,29 @@ async fn build(jail: &Jail, tools: &Toolchain, steps: &[Step], keeps: bool) -> R
         }
         let collect: Vec<String> = step.makes.iter().map(|name| (*name).to_owned()).collect();
         let (folders, env, limits) = (tools.folders.clone(), tools.env(), tools.build_limits());
-        let spec = Spec { argv: step.argv.clone(), writable, folders, env, limits, collect, ..Spec::default() };
+        let spec = Spec {
+            argv: step.argv.clone(),
+            writable,
+            folders,
+            env,
+            limits,
+            collect,
+            ..Spec::default()
+        };
         let ended = jail.spawn(spec).await?.end().await;
         if ended.end != End::Exited(0) || ended.files.len() != step.makes.len() {
-            let words = String::from_utf8_lossy(&[ended.stderr, ended.stdout].concat()).into_owned();
-            let end = if matches!(ended.end, End::Exited(_)) { End::NotBuilt } else { ended.end };
-            return Ok(Err(NotBuilt { end, words, doubt: None }));
+            let words =
+                String::from_utf8_lossy(&[ended.stderr, ended.stdout].concat()).into_owned();
+            let end = if matches!(ended.end, End::Exited(_)) {
+                End::NotBuilt
+            } else {
+                ended.end
+            };
+            return Ok(Err(NotBuilt {
+                end,
+                words,
+                doubt: None,
+            }));
         }
         if keeps {
             tools.builds.keep(key, &ended.files);
@@ -184,13 +310,30 @@ async fn one(
     time: &mut Time,
     left: usize,
 ) -> Result<(TestVerdict, String), Refused> {
-    let wall = time.for_test(left).saturating_duration_since(Instant::now());
-    let argv = plan.run.iter().map(|word| word.replace("{test}", name)).collect();
+    let wall = time
+        .for_test(left)
+        .saturating_duration_since(Instant::now());
+    let argv = plan
+        .run
+        .iter()
+        .map(|word| word.replace("{test}", name))
+        .collect();
     let read_only = plan.files.iter().chain(built).cloned().collect();
-    let limits = Limits { wall, ..tools.run_limits(wall) };
+    let limits = Limits {
+        wall,
+        ..tools.run_limits(wall)
+    };
     let asked = Instant::now();
-    let mut cell =
-        jail.spawn(Spec { argv, read_only, folders: tools.folders.clone(), env: tools.env(), limits, ..Spec::default() }).await?;
+    let mut cell = jail
+        .spawn(Spec {
+            argv,
+            read_only,
+            folders: tools.folders.clone(),
+            env: tools.env(),
+            limits,
+            ..Spec::default()
+        })
+        .await?;
     time.excuse(asked.elapsed());
     let nonce = super::nonce();
     let line = format!("{nonce}\n");
@@ -205,11 +348,15 @@ async fn one(
     Ok(judge(&ended, &nonce))
 }
 
-/// What the end of a test's process says. A pass is nothing but the nonce and the word, from a process that ended well.
+/// What the end of a test's process says. A pass is nothing but the nonce and the word, from a
+/// process that ended well.
 fn judge(ended: &Ended, nonce: &str) -> (TestVerdict, String) {
     let words = tail(&String::from_utf8_lossy(&ended.stderr), 1800);
     let told = String::from_utf8_lossy(&ended.stdout);
-    let said = told.strip_prefix(nonce).and_then(|rest| rest.strip_prefix(' ')).and_then(|rest| rest.strip_suffix('\n'));
+    let said = told
+        .strip_prefix(nonce)
+        .and_then(|rest| rest.strip_prefix(' '))
+        .and_then(|rest| rest.strip_suffix('\n'));
     let with = |why: String| format!("{words}\n{why}").trim().to_owned();
     match (&ended.end, said) {
         (End::Exited(0), Some("pass")) => (TestVerdict::Pass, words),
@@ -217,16 +364,34 @@ fn judge(ended: &Ended, nonce: &str) -> (TestVerdict, String) {
         (End::Exited(0), Some("early")) => (
             TestVerdict::Error,
             with(
-                "the script ended before its last line: the code that it takes in called `exit`, or it did so itself (leave that out)"
+                "the script ended before its last line: the code that it takes in called `exit`, \
+                 or it did so itself (leave that out)"
                     .to_owned(),
             ),
         ),
         (End::Exited(0), Some("skip")) => (TestVerdict::Error, with("it was skipped".to_owned())),
-        (End::TimedOut, _) => (TestVerdict::Timeout, with("it did not end in time".to_owned())),
-        (End::Resource(what), _) if what == PROCESSOR_TIME => (TestVerdict::Timeout, with("it used up its processor time".to_owned())),
+        (End::TimedOut, _) => (
+            TestVerdict::Timeout,
+            with("it did not end in time".to_owned()),
+        ),
+        (End::Resource(what), _) if what == PROCESSOR_TIME => (
+            TestVerdict::Timeout,
+            with(
+                "it used \
+            up its processor time"
+                    .to_owned(),
+            ),
+        ),
         // What `assert` and `abort` do.
         (End::Signalled(6), _) => (TestVerdict::Fail, with("it aborted".to_owned())),
-        (end, _) => (TestVerdict::Error, with(format!("it did not come to the end of the test: {}", ended_words(end)))),
+        (end, _) => (
+            TestVerdict::Error,
+            with(format!(
+                "it did not come to the end of the test: \
+            {}",
+                ended_words(end)
+            )),
+        ),
     }
 }
 
@@ -254,7 +419,13 @@ mod tests {
             (End::TooMuchOutput, "n pass\n", Error),
         ];
         for (end, stdout, verdict) in rows {
-            let ended = Ended { end: end.clone(), ms: 1, stdout: stdout.as_bytes().to_vec(), stderr: Vec::new(), files: Vec::new() };
+            let ended = Ended {
+                end: end.clone(),
+                ms: 1,
+                stdout: stdout.as_bytes().to_vec(),
+                stderr: Vec::new(),
+                files: Vec::new(),
+            };
             assert_eq!(judge(&ended, "n").0, *verdict, "{end:?} {stdout:?}");
         }
     }

@@ -1,4 +1,5 @@
-//! Compiled code as a program of its own: the tests' program asks it through frames that we carry, and never holds a line of it.
+//! Compiled code as a program of its own: the tests' program asks it through frames that we carry,
+//! and never holds a line of it.
 
 use super::{
     Time,
@@ -10,12 +11,15 @@ use rebut_engine::sandbox::{End, Refused, TestVerdict};
 use std::time::Duration;
 use tokio::time::{Instant, timeout_at};
 
-/// The program that holds the code under test. The plan that has one builds its tests without the code, against stubs that ask this program.
+/// The program that holds the code under test. The plan that has one builds its tests without the
+/// code, against stubs that ask this program.
 ///
-/// Both programs find the channel on descriptors 3 (to read) and 4 (to write); their standard output is their standard error. A frame is a
-/// length (four bytes, the highest first), one byte of kind and so many bytes. Kind `A` is carried to the other side unseen. To the tests'
-/// program comes a first frame of kind `H`, the nonce; it says `NONCE pass`, `NONCE fail` or `NONCE skip` in one frame of kind `H` after the
-/// test, and then ends itself with 0. Each test has a fresh pair of both.
+/// Both programs find the channel on descriptors 3 (to read) and 4 (to write); their standard
+/// output is their standard error. A frame is a length (four bytes, the highest first), one byte of
+/// kind and so many bytes. Kind `A` is carried to the other side unseen. To the tests' program
+/// comes a first frame of kind `H`, the nonce; it says `NONCE pass`, `NONCE fail` or `NONCE skip`
+/// in one frame of kind `H` after the test, and then ends itself with 0. Each test has a fresh pair
+/// of both.
 pub(super) struct Worker {
     /// Builds it, one step after the other; nothing of the tests may be in them.
     pub steps: Vec<Step>,
@@ -23,11 +27,13 @@ pub(super) struct Worker {
     pub run: Vec<String>,
     /// Files that are there then, besides what was built.
     pub files: Vec<Given>,
-    /// What is done when either program cannot be built: usually the tests in the process of the code. Or why that cannot be believed either.
+    /// What is done when either program cannot be built: usually the tests in the process of the
+    /// code. Or why that cannot be believed either.
     pub otherwise: Result<Box<Plan>, String>,
 }
 
-/// Puts the channel on descriptors 3 and 4 and starts what follows: what a program prints is no frame.
+/// Puts the channel on descriptors 3 and 4 and starts what follows: what a program prints is no
+/// frame.
 const ASIDE: &str = r#"exec 3<&0 4>&1 </dev/null 1>&2; exec "$0" "$@""#;
 
 /// Runs one test in a fresh pair of cells.
@@ -39,9 +45,20 @@ pub(super) async fn one(
     time: &mut Time,
     left: usize,
 ) -> Result<(TestVerdict, String), Refused> {
-    let wall = time.for_test(left).saturating_duration_since(Instant::now());
-    let code = spec(tools, worker.run.clone(), worker.files.iter().chain(&built.code), wall);
-    let argv = plan.run.iter().map(|word| word.replace("{test}", name)).collect();
+    let wall = time
+        .for_test(left)
+        .saturating_duration_since(Instant::now());
+    let code = spec(
+        tools,
+        worker.run.clone(),
+        worker.files.iter().chain(&built.code),
+        wall,
+    );
+    let argv = plan
+        .run
+        .iter()
+        .map(|word| word.replace("{test}", name))
+        .collect();
     let tests = spec(tools, argv, plan.files.iter().chain(&built.tests), wall);
     let asked = Instant::now();
     let mut pair = Pair::start(jail, code, tests).await?;
@@ -51,33 +68,79 @@ pub(super) async fn one(
     // A process that is gone already has no use for it, and its end says why.
     let _ = timeout_at(deadline, pair.tell(nonce.as_bytes())).await;
     let (verdict, why) = listen(&mut pair, &nonce, deadline).await;
-    Ok((verdict, format!("{}\n{why}", pair.words()).trim().to_owned()))
+    Ok((
+        verdict,
+        format!("{}\n{why}", pair.words()).trim().to_owned(),
+    ))
 }
 
-fn spec<'a>(tools: &Toolchain, program: Vec<String>, files: impl Iterator<Item = &'a Given>, wall: Duration) -> Spec {
-    let argv = ["/bin/sh", "-c", ASIDE].map(str::to_owned).into_iter().chain(program).collect();
-    // What both say to each other is bounded where it is carried, and the deadline is ours: the cell's own is only for what outlives it.
-    let limits = Limits { output_bytes: 1 << 40, ..tools.run_limits(wall + Duration::from_secs(1)) };
-    Spec { argv, read_only: files.cloned().collect(), folders: tools.folders.clone(), env: tools.env(), limits, ..Spec::default() }
+fn spec<'a>(
+    tools: &Toolchain,
+    program: Vec<String>,
+    files: impl Iterator<Item = &'a Given>,
+    wall: Duration,
+) -> Spec {
+    let argv = ["/bin/sh", "-c", ASIDE]
+        .map(str::to_owned)
+        .into_iter()
+        .chain(program)
+        .collect();
+    // What both say to each other is bounded where it is carried, and the deadline is ours: the
+    // cell's own is only for what outlives it.
+    let limits = Limits {
+        output_bytes: 1 << 40,
+        ..tools.run_limits(wall + Duration::from_secs(1))
+    };
+    Spec {
+        argv,
+        read_only: files.cloned().collect(),
+        folders: tools.folders.clone(),
+        env: tools.env(),
+        limits,
+        ..Spec::default()
+    }
 }
 
-/// Listens until the test is judged. A pass is said once, with the nonce, by a tests' program that then ends well beside code that still runs.
+/// Listens until the test is judged. A pass is said once, with the nonce, by a tests' program that
+/// then ends well beside code that still runs.
 async fn listen(pair: &mut Pair, nonce: &str, deadline: Instant) -> (TestVerdict, String) {
     let mut said: Option<TestVerdict> = None;
     loop {
         match pair.next(deadline).await {
             Happened::Said(words) => match (read(&words, nonce), said) {
-                (Some(TestVerdict::Error), None) => return (TestVerdict::Error, "it was skipped".to_owned()),
+                (Some(TestVerdict::Error), None) => {
+                    return (TestVerdict::Error, "it was skipped".to_owned());
+                }
                 (Some(verdict), None) => said = Some(verdict),
-                _ => return (TestVerdict::Error, "the process of the tests said something else than one verdict".to_owned()),
+                _ => {
+                    return (
+                        TestVerdict::Error,
+                        "the process of the tests said something else than one verdict".to_owned(),
+                    );
+                }
             },
             Happened::Late => return (TestVerdict::Timeout, "it did not end in time".to_owned()),
-            Happened::CodeLost(why) => return lost(pair.code_end(), &format!("the process of the code was lost: {}", first_line(&why))),
+            Happened::CodeLost(why) => {
+                return lost(
+                    pair.code_end(),
+                    &format!("the process of the code was lost: {}", first_line(&why)),
+                );
+            }
             Happened::TestsLost(why) => {
-                let until = if said.is_some() { deadline } else { Instant::now() };
+                let until = if said.is_some() {
+                    deadline
+                } else {
+                    Instant::now()
+                };
                 return match (said, pair.tests_end(until).await) {
                     (Some(verdict), Some(End::Exited(0))) => (verdict, String::new()),
-                    (_, end) => lost(end, &format!("it did not come to the end of the test: {}", first_line(&why))),
+                    (_, end) => lost(
+                        end,
+                        &format!(
+                            "it did not come to the end of the test: {}",
+                            first_line(&why)
+                        ),
+                    ),
                 };
             }
         }
@@ -86,7 +149,11 @@ async fn listen(pair: &mut Pair, nonce: &str, deadline: Instant) -> (TestVerdict
 
 /// The verdict in a frame of the tests' program; being skipped says nothing about the code.
 fn read(words: &[u8], nonce: &str) -> Option<TestVerdict> {
-    match std::str::from_utf8(words).ok()?.strip_prefix(nonce)?.strip_prefix(' ')? {
+    match std::str::from_utf8(words)
+        .ok()?
+        .strip_prefix(nonce)?
+        .strip_prefix(' ')?
+    {
         "pass" => Some(TestVerdict::Pass),
         "fail" => Some(TestVerdict::Fail),
         "skip" => Some(TestVerdict::Error),
@@ -100,7 +167,10 @@ fn lost(end: Option<&End>, why: &str) -> (TestVerdict, String) {
         // What `assert` and `abort` do.
         Some(End::Signalled(6)) => (TestVerdict::Fail, "it aborted".to_owned()),
         Some(End::TimedOut) => (TestVerdict::Timeout, "it did not end in time".to_owned()),
-        Some(End::Resource(what)) if what == PROCESSOR_TIME => (TestVerdict::Timeout, "it used up its processor time".to_owned()),
+        Some(End::Resource(what)) if what == PROCESSOR_TIME => (
+            TestVerdict::Timeout,
+            "it used up its processor time".to_owned(),
+        ),
         _ => (TestVerdict::Error, why.to_owned()),
     }
 }
@@ -130,7 +200,12 @@ mod tests {
             (b"", None),
         ];
         for (words, verdict) in rows {
-            assert_eq!(read(words, "n"), *verdict, "{}", String::from_utf8_lossy(words));
+            assert_eq!(
+                read(words, "n"),
+                *verdict,
+                "{}",
+                String::from_utf8_lossy(words)
+            );
         }
     }
 

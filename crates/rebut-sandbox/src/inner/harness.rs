@@ -1,5 +1,6 @@
-//! Runs the script of the tests in its cell and says how it ended. What the script and its children hold is none of our way out; their
-//! calls of the code come over a socket and are handed to the program outside, which answers from another cell.
+//! Runs the script of the tests in its cell and says how it ended. What the script and its children
+//! hold is none of our way out; their calls of the code come over a socket and are handed to the
+//! program outside, which answers from another cell.
 
 use super::{REFUSED, status_of};
 use crate::{
@@ -37,22 +38,39 @@ fn run(words: &[String]) -> Result<(), String> {
     let failed = |what: &'static str| move |error: io::Error| format!("{what}: {error}");
     let (program, arguments) = words.split_first().ok_or("no program is named")?;
     // Nobody in the cell can open our descriptors through `/proc`, and nobody inherits them.
-    set_dumpable_behavior(DumpableBehavior::NotDumpable).map_err(|error| format!("the way out cannot be hidden: {error}"))?;
+    set_dumpable_behavior(DumpableBehavior::NotDumpable)
+        .map_err(|error| format!("the way out cannot be hidden: {error}"))?;
     sys::close_on_exec_from(3).map_err(failed("what was inherited cannot be closed"))?;
-    fs::create_dir(format!("{FOLDER}/{TEMPORARY}")).map_err(failed("there is no folder for temporary files"))?;
+    fs::create_dir(format!("{FOLDER}/{TEMPORARY}"))
+        .map_err(failed("there is no folder for temporary files"))?;
     let listener = UnixListener::bind(SOCKET).map_err(failed("calls cannot be taken"))?;
     let out = Arc::new(Mutex::new(io::stdout()));
     let calls_out = out.clone();
-    thread::spawn(move || listener.incoming().flatten().for_each(|stream| serve(stream, &calls_out)));
-    let errors = io::stderr().as_fd().try_clone_to_owned().map_err(failed("its output has nowhere to go"))?;
+    thread::spawn(move || {
+        listener
+            .incoming()
+            .flatten()
+            .for_each(|stream| serve(stream, &calls_out))
+    });
+    let errors = io::stderr()
+        .as_fd()
+        .try_clone_to_owned()
+        .map_err(failed("its output has nowhere to go"))?;
     let mut command = Command::new(program);
-    command.args(arguments).current_dir(FOLDER).stdin(Stdio::null()).stdout(Stdio::from(errors));
-    let status = command.status().map_err(failed("the script cannot be started"))?;
+    command
+        .args(arguments)
+        .current_dir(FOLDER)
+        .stdin(Stdio::null())
+        .stdout(Stdio::from(errors));
+    let status = command
+        .status()
+        .map_err(failed("the script cannot be started"))?;
     let status = serde_json::to_vec(&status_of(status)).map_err(|error| error.to_string())?;
     say(&out, b'H', &status).map_err(failed("nobody hears how it ended"))
 }
 
-/// Hands one call out and its answer back. One after another: a call that waits for another does not come here before that has ended.
+/// Hands one call out and its answer back. One after another: a call that waits for another does
+/// not come here before that has ended.
 fn serve(mut stream: UnixStream, out: &Mutex<io::Stdout>) {
     let answered = receive(&mut stream).and_then(|call| {
         say(out, b'A', &call)?;

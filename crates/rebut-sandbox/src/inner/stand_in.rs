@@ -1,4 +1,5 @@
-//! Stands where the tests expect the code, and is none of it: takes what it was called with to the harness, and does what comes back.
+//! Stands where the tests expect the code, and is none of it: takes what it was called with to the
+//! harness, and does what comes back.
 
 use super::{REFUSED, harness::SOCKET};
 use crate::call::{Answer, Call, FOLDER, receive, send};
@@ -21,16 +22,24 @@ pub(crate) fn main(args: &[String]) -> ExitCode {
             return ExitCode::from(REFUSED);
         }
     };
-    let said =
-        io::stderr().write_all(&answer.stderr).and_then(|()| io::stdout().write_all(&answer.stdout)).and_then(|()| io::stdout().flush());
-    ExitCode::from(if said.is_ok() { answer.exit } else { NOBODY_READS })
+    let said = io::stderr()
+        .write_all(&answer.stderr)
+        .and_then(|()| io::stdout().write_all(&answer.stdout))
+        .and_then(|()| io::stdout().flush());
+    ExitCode::from(if said.is_ok() {
+        answer.exit
+    } else {
+        NOBODY_READS
+    })
 }
 
 fn call(args: &[String]) -> Result<Answer, String> {
     let folder = Path::new(FOLDER);
     let call = Call::gathered(args, io::stdin().lock(), folder)?;
     let answer = over(&call).map_err(|error| format!("the way there is closed: {error}"))?;
-    answer.enter(folder).map_err(|error| format!("what it wrote cannot be put here: {error}"))?;
+    answer
+        .enter(folder)
+        .map_err(|error| format!("what it wrote cannot be put here: {error}"))?;
     Ok(answer)
 }
 

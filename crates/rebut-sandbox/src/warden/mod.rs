@@ -1,4 +1,5 @@
-//! The warden of one cell: a process of our own between the program and bubblewrap. It makes the cell's files in memory, watches, and ends all.
+//! The warden of one cell: a process of our own between the program and bubblewrap. It makes the
+//! cell's files in memory, watches, and ends all.
 
 mod bubble;
 mod stage;
@@ -32,12 +33,17 @@ use std::{
 const NOBODY_ELSE: u32 = 65_411;
 /// The same for a cell whose program judges others: no process of the code is ever its user.
 const JUDGE: u32 = 65_412;
-/// The most descriptors that come with an order: three streams, and two for each of at most four control groups.
+/// The most descriptors that come with an order: three streams, and two for each of at most four
+/// control groups.
 const MOST_DESCRIPTORS: usize = 11;
 
 /// Runs one cell, as told over the socket that is our standard input.
 pub(crate) fn main() -> ExitCode {
-    match io::stdin().as_fd().try_clone_to_owned().map(UnixStream::from) {
+    match io::stdin()
+        .as_fd()
+        .try_clone_to_owned()
+        .map(UnixStream::from)
+    {
         Ok(mut control) => match run(&mut control) {
             Ok(()) => ExitCode::SUCCESS,
             Err(why) => refuse(&mut control, &why),
@@ -66,16 +72,28 @@ fn during<E: std::fmt::Display>(what: &str) -> impl Fn(E) -> String + '_ {
 fn run(control: &mut UnixStream) -> Result<(), String> {
     let descriptors = receive(control).map_err(during("cannot take the streams"))?;
     let order: Order = wire::read(control).map_err(during("cannot read the order"))?;
-    let read_only = wire::read_files(control, &order.read_only).map_err(during("cannot read the files"))?;
-    let writable = wire::read_files(control, &order.writable).map_err(during("cannot read the files"))?;
-    let pinned = wire::read_files(control, &order.pinned).map_err(during("cannot read the files"))?;
+    let read_only =
+        wire::read_files(control, &order.read_only).map_err(during("cannot read the files"))?;
+    let writable =
+        wire::read_files(control, &order.writable).map_err(during("cannot read the files"))?;
+    let pinned =
+        wire::read_files(control, &order.pinned).map_err(during("cannot read the files"))?;
     let mut streams = Streams::sort(descriptors, order.groups)?;
     rustix::process::umask(rustix::fs::Mode::from_raw_mode(0o022));
     let owner = Owner::choose(order.judges)?;
-    let stage = stage::build(&order, &owner, &stage::Files { read_only: &read_only, writable: &writable, pinned: &pinned })?;
+    let stage = stage::build(
+        &order,
+        &owner,
+        &stage::Files {
+            read_only: &read_only,
+            writable: &writable,
+            pinned: &pinned,
+        },
+    )?;
     become_owner(&owner)?;
     set_child_subreaper(Some(rustix::process::getpid())).map_err(during("cannot adopt orphans"))?;
-    let (reports, report_to) = pipe_with(PipeFlags::CLOEXEC).map_err(during("cannot make a pipe"))?;
+    let (reports, report_to) =
+        pipe_with(PipeFlags::CLOEXEC).map_err(during("cannot make a pipe"))?;
     streams.enter()?;
     let child = start(&order, &stage, streams.take(), report_to)?;
     streams.leave()?;
@@ -84,7 +102,12 @@ fn run(control: &mut UnixStream) -> Result<(), String> {
     if order.collect_all {
         files.extend(harvest::collect_all(&stage.box_folder));
     }
-    let said = Said::Ended { status: seen.status, is_late: seen.is_late, ms: seen.ms, files: wire::entries(&files) };
+    let said = Said::Ended {
+        status: seen.status,
+        is_late: seen.is_late,
+        ms: seen.ms,
+        files: wire::entries(&files),
+    };
     // The program may have died meanwhile; then nobody wants to know.
     wire::write(control, &said, &files).map_err(during("cannot say how it ended"))
 }
@@ -102,31 +125,50 @@ impl Owner {
         let own = geteuid();
         let id = if judges { JUDGE } else { NOBODY_ELSE };
         let (users, groups) = (read("uid_map"), read("gid_map"));
-        if own.is_root() && [&users, &groups].iter().all(|map| outside(map, id).is_some()) {
-            return Ok(Self { id, is_dropped: true });
+        if own.is_root()
+            && [&users, &groups]
+                .iter()
+                .all(|map| outside(map, id).is_some())
+        {
+            return Ok(Self {
+                id,
+                is_dropped: true,
+            });
         }
-        // Root of a user namespace without such an id stays who it is if it is an ordinary user outside, and never if it is root there too.
+        // Root of a user namespace without such an id stays who it is if it is an ordinary user
+        // outside, and never if it is root there too.
         if own.is_root() && outside(&users, 0).is_none_or(|id| id == 0) {
             return Err(ALONE.to_owned());
         }
-        Ok(Self { id: own.as_raw(), is_dropped: false })
+        Ok(Self {
+            id: own.as_raw(),
+            is_dropped: false,
+        })
     }
 }
 
 /// Why root cannot give up what it is in a namespace where there is nobody else.
-pub(crate) const ALONE: &str = "root cannot become another user: this user namespace has no other, and its root is root outside of it too";
+pub(crate) const ALONE: &str = "root cannot become another user: this user namespace has no other, \
+    and its root is root outside of it too";
 
 fn read(file: &str) -> String {
     std::fs::read_to_string(format!("/proc/self/{file}")).unwrap_or_default()
 }
 
-/// What an id of this user namespace is outside of it, by its map: first id inside, first id outside, how many. A map that cannot be read has none.
+/// What an id of this user namespace is outside of it, by its map: first id inside, first id
+/// outside, how many. A map that cannot be read has none.
 fn outside(map: &str, id: u32) -> Option<u64> {
     let id = u64::from(id);
     map.lines().find_map(|line| {
         let mut numbers = line.split_ascii_whitespace().map(str::parse::<u64>);
-        let (first, outside, count) = (numbers.next()?.ok()?, numbers.next()?.ok()?, numbers.next()?.ok()?);
-        (first..first + count).contains(&id).then(|| outside + (id - first))
+        let (first, outside, count) = (
+            numbers.next()?.ok()?,
+            numbers.next()?.ok()?,
+            numbers.next()?.ok()?,
+        );
+        (first..first + count)
+            .contains(&id)
+            .then(|| outside + (id - first))
     })
 }
 
@@ -143,7 +185,8 @@ fn become_owner(owner: &Owner) -> Result<(), String> {
     if rustix::thread::set_thread_uid(Uid::ROOT).is_ok() {
         return Err("root could be taken back".to_owned());
     }
-    rustix::process::set_dumpable_behavior(DumpableBehavior::NotDumpable).map_err(during("cannot hide the warden"))
+    rustix::process::set_dumpable_behavior(DumpableBehavior::NotDumpable)
+        .map_err(during("cannot hide the warden"))
 }
 
 /// The descriptors that come with the first byte.
@@ -151,7 +194,12 @@ fn receive(control: &UnixStream) -> io::Result<Vec<OwnedFd>> {
     let mut space = [MaybeUninit::uninit(); rustix::cmsg_space!(ScmRights(MOST_DESCRIPTORS))];
     let mut buffer = RecvAncillaryBuffer::new(&mut space);
     let mut byte = [0; 1];
-    recvmsg(control, &mut [IoSliceMut::new(&mut byte)], &mut buffer, RecvFlags::CMSG_CLOEXEC)?;
+    recvmsg(
+        control,
+        &mut [IoSliceMut::new(&mut byte)],
+        &mut buffer,
+        RecvFlags::CMSG_CLOEXEC,
+    )?;
     let messages = buffer.drain().filter_map(|message| match message {
         RecvAncillaryMessage::ScmRights(descriptors) => Some(descriptors),
         _ => None,
@@ -170,12 +218,21 @@ impl Streams {
     fn sort(mut all: Vec<OwnedFd>, groups: usize) -> Result<Self, String> {
         let wanted = 3 + 2 * groups;
         if all.len() != wanted {
-            return Err(format!("{} descriptors came instead of {wanted}", all.len()));
+            return Err(format!(
+                "{} descriptors came instead of {wanted}",
+                all.len()
+            ));
         }
         let leave = all.split_off(3 + groups);
         let enter = all.split_off(3);
-        let program = all.try_into().map_err(|_| "the streams are not three".to_owned())?;
-        Ok(Self { program: Some(program), enter, leave })
+        let program = all
+            .try_into()
+            .map_err(|_| "the streams are not three".to_owned())?;
+        Ok(Self {
+            program: Some(program),
+            enter,
+            leave,
+        })
     }
 
     /// What is started now is in the cell's control groups.
@@ -194,11 +251,20 @@ impl Streams {
 }
 
 fn move_to(groups: &[OwnedFd]) -> io::Result<()> {
-    groups.iter().try_for_each(|group| rustix::io::write(group, b"0\n").map(drop)).map_err(io::Error::from)
+    groups
+        .iter()
+        .try_for_each(|group| rustix::io::write(group, b"0\n").map(drop))
+        .map_err(io::Error::from)
 }
 
-/// Starts bubblewrap with the inner stage in it. Orders and reports travel by descriptors that only the inner stage inherits.
-fn start(order: &Order, stage: &stage::Stage, streams: Option<[OwnedFd; 3]>, report_to: OwnedFd) -> Result<Child, String> {
+/// Starts bubblewrap with the inner stage in it. Orders and reports travel by descriptors that only
+/// the inner stage inherits.
+fn start(
+    order: &Order,
+    stage: &stage::Stage,
+    streams: Option<[OwnedFd; 3]>,
+    report_to: OwnedFd,
+) -> Result<Child, String> {
     let [stdin, stdout, stderr] = streams.ok_or("the streams are gone")?;
     let orders = Orders {
         argv: order.argv.clone(),
@@ -207,16 +273,26 @@ fn start(order: &Order, stage: &stage::Stage, streams: Option<[OwnedFd; 3]>, rep
         processes_by_rlimit: order.processes_by_rlimit,
         readable: bubble::readable(&order.folders, order.judges),
     };
-    let orders_from = in_memory(&serde_json::to_vec(&orders).map_err(during("cannot write the orders"))?)
-        .map_err(during("cannot keep the orders in memory"))?;
+    let orders_from =
+        in_memory(&serde_json::to_vec(&orders).map_err(during("cannot write the orders"))?)
+            .map_err(during("cannot keep the orders in memory"))?;
     for inherited in [orders_from.as_fd(), report_to.as_fd()] {
         fcntl_setfd(inherited, FdFlags::empty()).map_err(during("cannot pass a descriptor"))?;
     }
     let mut command = Command::new(&order.bubblewrap);
-    command.env_clear().stdin(Stdio::from(stdin)).stdout(Stdio::from(stdout)).stderr(Stdio::from(stderr)).current_dir("/");
+    command
+        .env_clear()
+        .stdin(Stdio::from(stdin))
+        .stdout(Stdio::from(stdout))
+        .stderr(Stdio::from(stderr))
+        .current_dir("/");
     command.args(bubble::arguments(order, stage));
     command.arg("--").arg(bubble::INNER).args(&order.inner_args);
-    command.args(["cell".to_owned(), orders_from.as_raw_fd().to_string(), report_to.as_raw_fd().to_string()]);
+    command.args([
+        "cell".to_owned(),
+        orders_from.as_raw_fd().to_string(),
+        report_to.as_raw_fd().to_string(),
+    ]);
     command.spawn().map_err(during("cannot start bubblewrap"))
 }
 
@@ -242,7 +318,11 @@ mod tests {
             ("nonsense", None, None),
         ];
         for (map, root, other) in rows {
-            assert_eq!((outside(map, 0), outside(map, NOBODY_ELSE)), (root, other), "{map:?}");
+            assert_eq!(
+                (outside(map, 0), outside(map, NOBODY_ELSE)),
+                (root, other),
+                "{map:?}"
+            );
         }
     }
 }

@@ -1,4 +1,5 @@
-//! Watching a cell until its program ends, its time is over or nobody wants it any more; then nothing of it is left.
+//! Watching a cell until its program ends, its time is over or nobody wants it any more; then
+//! nothing of it is left.
 
 use super::during;
 use crate::wire::{self, Reported, Said, Status};
@@ -31,21 +32,42 @@ const MAKING: Duration = Duration::from_secs(30);
 const PAUSE: Duration = Duration::from_millis(1);
 
 /// Stays until the cell is over. Errors are reasons why it never was one.
-pub(super) fn watch(control: &mut UnixStream, child: Child, reports: File, wall: Duration) -> Result<Seen, String> {
+pub(super) fn watch(
+    control: &mut UnixStream,
+    child: Child,
+    reports: File,
+    wall: Duration,
+) -> Result<Seen, String> {
     let mut cell = Watched::new(&child, reports)?;
     let started = match cell.next(control, Instant::now() + MAKING) {
         Next::Reported(Reported::Started) => Instant::now(),
         Next::Reported(Reported::Refused(why)) => return Err(cell.without(why)),
-        Next::Late => return Err(cell.without(format!("no cell was made in {} s", MAKING.as_secs()))),
+        Next::Late => {
+            return Err(cell.without(format!("no cell was made in {} s", MAKING.as_secs())));
+        }
         Next::Unwanted => return Err(cell.without("nobody wants it any more".to_owned())),
-        Next::Reported(Reported::Ended(_)) | Next::Gone => return Err(cell.without("bubblewrap made no cell".to_owned())),
+        Next::Reported(Reported::Ended(_)) | Next::Gone => {
+            return Err(cell.without("bubblewrap made no cell".to_owned()));
+        }
     };
     let told = wire::write(control, &Said::Started, []);
-    let next = if told.is_ok() { cell.next(control, started + wall) } else { Next::Unwanted };
+    let next = if told.is_ok() {
+        cell.next(control, started + wall)
+    } else {
+        Next::Unwanted
+    };
     let ms = u64::try_from(started.elapsed().as_millis()).unwrap_or(u64::MAX);
     kill_all();
-    let status = if let Next::Reported(Reported::Ended(status)) = next { Some(status) } else { None };
-    Ok(Seen { status, is_late: matches!(next, Next::Late), ms })
+    let status = if let Next::Reported(Reported::Ended(status)) = next {
+        Some(status)
+    } else {
+        None
+    };
+    Ok(Seen {
+        status,
+        is_late: matches!(next, Next::Late),
+        ms,
+    })
 }
 
 enum Next {
@@ -65,9 +87,16 @@ struct Watched {
 
 impl Watched {
     fn new(child: &Child, reports: File) -> Result<Self, String> {
-        let pid = i32::try_from(child.id()).ok().and_then(Pid::from_raw).ok_or("bubblewrap has no number")?;
-        let bubblewrap = pidfd_open(pid, PidfdFlags::empty()).map_err(during("cannot watch bubblewrap"))?;
-        Ok(Self { bubblewrap, reports: BufReader::new(reports) })
+        let pid = i32::try_from(child.id())
+            .ok()
+            .and_then(Pid::from_raw)
+            .ok_or("bubblewrap has no number")?;
+        let bubblewrap =
+            pidfd_open(pid, PidfdFlags::empty()).map_err(during("cannot watch bubblewrap"))?;
+        Ok(Self {
+            bubblewrap,
+            reports: BufReader::new(reports),
+        })
     }
 
     /// Ends what there is; gives the reason back.
@@ -80,7 +109,9 @@ impl Watched {
     fn next(&mut self, control: &UnixStream, until: Instant) -> Next {
         loop {
             let left = until.saturating_duration_since(Instant::now());
-            let Ok(timeout) = Timespec::try_from(left) else { return Next::Late };
+            let Ok(timeout) = Timespec::try_from(left) else {
+                return Next::Late;
+            };
             let mut looked = [
                 PollFd::new(self.reports.get_ref(), PollFlags::IN),
                 PollFd::new(control, PollFlags::IN),
@@ -92,7 +123,8 @@ impl Watched {
                 Err(_) => return Next::Gone,
             };
             let [has_report, is_unwanted, is_gone] = looked.map(|one| !one.revents().is_empty());
-            // A report counts before everything else: the program ended before whatever happened since.
+            // A report counts before everything else: the program ended before whatever happened
+            // since.
             if has_report && let Some(report) = self.report() {
                 return Next::Reported(report);
             }
@@ -109,12 +141,16 @@ impl Watched {
     fn report(&mut self) -> Option<Reported> {
         let mut line = String::new();
         let read = self.reports.read_line(&mut line).ok()?;
-        if read == 0 { None } else { serde_json::from_str(&line).ok() }
+        if read == 0 {
+            None
+        } else {
+            serde_json::from_str(&line).ok()
+        }
     }
 }
 
-/// Kills every process below us until there is none. Orphans become our children, so none can hide; what is in the cell dies with
-/// its first process.
+/// Kills every process below us until there is none. Orphans become our children, so none can hide;
+/// what is in the cell dies with its first process.
 fn kill_all() {
     loop {
         for child in children() {
@@ -133,7 +169,12 @@ fn kill_all() {
 }
 
 fn children() -> Vec<Pid> {
-    let file = format!("/proc/self/task/{}/children", rustix::thread::gettid().as_raw_nonzero());
+    let file = format!(
+        "/proc/self/task/{}/children",
+        rustix::thread::gettid().as_raw_nonzero()
+    );
     let text = fs::read_to_string(file).unwrap_or_default();
-    text.split_ascii_whitespace().filter_map(|number| number.parse().ok().and_then(Pid::from_raw)).collect()
+    text.split_ascii_whitespace()
+        .filter_map(|number| number.parse().ok().and_then(Pid::from_raw))
+        .collect()
 }

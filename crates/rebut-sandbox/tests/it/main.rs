@@ -1,4 +1,5 @@
-//! The crate's integration tests. They need bubblewrap, the toolchains of all languages and `setpriv`; `./check` installs what is missing.
+//! The crate's integration tests. They need bubblewrap, the toolchains of all languages and
+//! `setpriv`; `./check` installs what is missing.
 #![cfg(target_os = "linux")]
 
 mod abuse;
@@ -13,6 +14,10 @@ mod users;
 use rebut_sandbox::Inner;
 
 fn inner() -> Inner {
-    let program = std::env::var_os(users::INNER).unwrap_or_else(|| env!("CARGO_BIN_EXE_rebut-sandbox-inner").into());
-    Inner { program: program.into(), args: Vec::new() }
+    let program = std::env::var_os(users::INNER)
+        .unwrap_or_else(|| env!("CARGO_BIN_EXE_rebut-sandbox-inner").into());
+    Inner {
+        program: program.into(),
+        args: Vec::new(),
+    }
 }

@@ -12,7 +12,13 @@ pub async fn formats(call: Call) -> Result<Response, Problem> {
 /// The form of a format's input and settings, as one schema of both.
 pub async fn schema(call: Call) -> Result<Response, Problem> {
     let name = call.parameter("name")?;
-    let card = call.server.front.formats().into_iter().find(|card| card.name == name).ok_or_else(Problem::not_found)?;
+    let card = call
+        .server
+        .front
+        .formats()
+        .into_iter()
+        .find(|card| card.name == name)
+        .ok_or_else(Problem::not_found)?;
     json(&serde_json::json!({
         "$schema": "https://json-schema.org/draft/2020-12/schema",
         "title": card.name,
@@ -40,5 +46,11 @@ pub async fn providers(call: Call) -> Result<Response, Problem> {
 /// What a debate would take.
 pub async fn estimate(call: Call) -> Result<Response, Problem> {
     let asked: NewDebate = crate::body::parse(&call.body)?;
-    json(&call.server.front.estimate(asked, &call.key()?.owner).await?)
+    json(
+        &call
+            .server
+            .front
+            .estimate(asked, &call.key()?.owner)
+            .await?,
+    )
 }

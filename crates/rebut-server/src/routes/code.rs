@@ -55,7 +55,9 @@ impl Reading for Versions {
             quality: code.quality,
             metrics: code.metrics,
         });
-        Self { versions: versions.collect() }
+        Self {
+            versions: versions.collect(),
+        }
     }
 }
 
@@ -76,7 +78,18 @@ pub async fn diff(call: Call) -> Result<Response, Problem> {
 }
 
 async fn version(call: &Call) -> Result<Arc<CodeRecorded>, Problem> {
-    let number: u32 = call.parameter("n")?.parse().map_err(|_| Problem::not_found())?;
-    let versions = call.server.desk.view_of(call.id()?, Versions::KINDS).await?.code;
-    versions.into_iter().find(|code| code.version == number).ok_or_else(Problem::not_found)
+    let number: u32 = call
+        .parameter("n")?
+        .parse()
+        .map_err(|_| Problem::not_found())?;
+    let versions = call
+        .server
+        .desk
+        .view_of(call.id()?, Versions::KINDS)
+        .await?
+        .code;
+    versions
+        .into_iter()
+        .find(|code| code.version == number)
+        .ok_or_else(Problem::not_found)
 }

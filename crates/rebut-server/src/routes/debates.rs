@@ -77,7 +77,8 @@ pub struct DebateCard {
     pub rounds: u32,
     /// Whether the built-in rehearsal spoke instead of models.
     pub rehearsal: bool,
-    /// Why nobody runs it although it has not ended: what a server found that could not go on with it.
+    /// Why nobody runs it although it has not ended: what a server found that could not go on with
+    /// it.
     pub stalled: Option<String>,
 }
 
@@ -137,7 +138,8 @@ pub struct DebateStatus {
     pub waiting: Vec<String>,
     /// How it ended.
     pub outcome: Option<Ending>,
-    /// Why nobody runs it although it has not ended: what a server found that could not go on with it.
+    /// Why nobody runs it although it has not ended: what a server found that could not go on with
+    /// it.
     pub stalled: Option<String>,
     /// Events in the journal.
     pub events: u64,
@@ -176,9 +178,10 @@ pub async fn create(call: Call) -> Result<Response, Problem> {
     let asked: NewDebate = crate::body::parse(&call.body)?;
     let owner = call.key()?.owner.clone();
     let wait = wait_of(&call);
-    // Whoever runs a debate waits for a database that is away; whoever asks for one is told. Nothing is
-    // accepted yet: where the database hangs, a request ends with its client.
-    call.while_waited_for(call.server.desk.check_reachable()).await??;
+    // Whoever runs a debate waits for a database that is away; whoever asks for one is told.
+    // Nothing is accepted yet: where the database hangs, a request ends with its client.
+    call.while_waited_for(call.server.desk.check_reachable())
+        .await??;
     let Some(key) = idempotency_key(&call)? else {
         let start = call.server.front.prepare(asked, &owner).await?;
         let id = call.server.desk.start(start).await?.id;
@@ -201,34 +204,63 @@ pub async fn create(call: Call) -> Result<Response, Problem> {
     }
 }
 
-/// The hash of a request. Compared as what it means: the order of fields and left-out defaults make no
-/// other request.
+/// The hash of a request. Compared as what it means: the order of fields and left-out defaults make
+/// no other request.
 pub(super) fn request_hash(asked: &impl Serialize) -> Result<Hash, Problem> {
-    let canonical = serde_json::to_value(asked).map_err(|error| Problem::internal(error.to_string()))?;
+    let canonical =
+        serde_json::to_value(asked).map_err(|error| Problem::internal(error.to_string()))?;
     Ok(Hash::of(canonical.to_string().as_bytes()))
 }
 
 /// Whether this very request began that debate before. Another request under its key is refused.
-pub(super) async fn is_begun(server: &Shared, id: DebateId, owner: &str, request: Hash) -> Result<bool, Problem> {
-    let first = match server.desk.pick(id, &Pick { most: Some(1), ..Pick::default() }).await {
+pub(super) async fn is_begun(
+    server: &Shared,
+    id: DebateId,
+    owner: &str,
+    request: Hash,
+) -> Result<bool, Problem> {
+    let first = match server
+        .desk
+        .pick(
+            id,
+            &Pick {
+                most: Some(1),
+                ..Pick::default()
+            },
+        )
+        .await
+    {
         Err(DeskError::NotFound(_)) => return Ok(false),
         first => View::of(&first?.records),
     };
-    let started = first.started.filter(|started| started.initiated_by == owner).ok_or_else(Problem::not_found)?;
+    let started = first
+        .started
+        .filter(|started| started.initiated_by == owner)
+        .ok_or_else(Problem::not_found)?;
     if started.request == Some(request) {
         return Ok(true);
     }
-    Err(Problem::unprocessable("this `Idempotency-Key` was used for another request; use a new one"))
+    Err(Problem::unprocessable(
+        "this `Idempotency-Key` was used for another request; use a new one",
+    ))
 }
 
-async fn begun(call: &Call, id: DebateId, wait: Option<u64>, replayed: bool) -> Result<Response, Problem> {
+async fn begun(
+    call: &Call,
+    id: DebateId,
+    wait: Option<u64>,
+    replayed: bool,
+) -> Result<Response, Problem> {
     let ended = match wait {
         Some(seconds) => ended_within(call, id, seconds).await?,
         None => None,
     };
     let response = match (&ended, wait) {
         (Some(document), Some(seconds)) => {
-            let applied = (HeaderName::from_static("preference-applied"), header_value(&format!("wait={seconds}"))?);
+            let applied = (
+                HeaderName::from_static("preference-applied"),
+                header_value(&format!("wait={seconds}"))?,
+            );
             (StatusCode::OK, [applied], Json(document)).into_response()
         }
         _ => (StatusCode::ACCEPTED, Json(card_of(&call.server, id).await?)).into_response(),
@@ -237,17 +269,31 @@ async fn begun(call: &Call, id: DebateId, wait: Option<u64>, replayed: bool) -> 
 }
 
 /// The same answer with where the debate is, and whether it was there already.
-pub(super) fn located(mut response: Response, id: DebateId, replayed: bool) -> Result<Response, Problem> {
-    response.headers_mut().insert(header::LOCATION, header_value(&format!("/v1/debates/{id}"))?);
+pub(super) fn located(
+    mut response: Response,
+    id: DebateId,
+    replayed: bool,
+) -> Result<Response, Problem> {
+    response.headers_mut().insert(
+        header::LOCATION,
+        header_value(&format!("/v1/debates/{id}"))?,
+    );
     if replayed {
-        response.headers_mut().insert(HeaderName::from_static("idempotency-replayed"), HeaderValue::from_static("true"));
+        response.headers_mut().insert(
+            HeaderName::from_static("idempotency-replayed"),
+            HeaderValue::from_static("true"),
+        );
     }
     Ok(response)
 }
 
-/// The result, if the debate comes to its end in that time, the server does not stop before, and somebody
-/// waits for it.
-async fn ended_within(call: &Call, id: DebateId, seconds: u64) -> Result<Option<Document>, Problem> {
+/// The result, if the debate comes to its end in that time, the server does not stop before, and
+/// somebody waits for it.
+async fn ended_within(
+    call: &Call,
+    id: DebateId,
+    seconds: u64,
+) -> Result<Option<Document>, Problem> {
     let server = &call.server;
     let over = async {
         let mut watch = server.desk.watch(id, 0).await?.from_here();
@@ -268,7 +314,11 @@ async fn ended_within(call: &Call, id: DebateId, seconds: u64) -> Result<Option<
 
 /// `Prefer: wait=30`; what cannot be read is not preferred.
 fn wait_of(call: &Call) -> Option<u64> {
-    let values = call.headers.get_all("prefer").iter().filter_map(|value| value.to_str().ok());
+    let values = call
+        .headers
+        .get_all("prefer")
+        .iter()
+        .filter_map(|value| value.to_str().ok());
     let mut preferences = values.flat_map(|value| value.split([',', ';']));
     let seconds = preferences.find_map(wait_seconds)?;
     Some(seconds.min(LONGEST_WAIT))
@@ -277,7 +327,11 @@ fn wait_of(call: &Call) -> Option<u64> {
 /// The seconds of `wait=30`. Names of preferences have no case.
 fn wait_seconds(preference: &str) -> Option<u64> {
     let (name, seconds) = preference.split_once('=')?;
-    if name.trim().eq_ignore_ascii_case("wait") { seconds.trim().parse().ok() } else { None }
+    if name.trim().eq_ignore_ascii_case("wait") {
+        seconds.trim().parse().ok()
+    } else {
+        None
+    }
 }
 
 /// The key under which a request may come again.
@@ -286,8 +340,11 @@ pub(super) fn idempotency_key(call: &Call) -> Result<Option<String>, Problem> {
     if !call.headers.contains_key(&name) {
         return Ok(None);
     }
-    let key = only(&call.headers, &name).filter(|key| (1..=200).contains(&key.len()) && key.bytes().all(|byte| byte.is_ascii_graphic()));
-    key.map(|key| Some(key.to_owned())).ok_or_else(|| Problem::bad_request("an `Idempotency-Key` has 1 to 200 visible characters"))
+    let key = only(&call.headers, &name).filter(|key| {
+        (1..=200).contains(&key.len()) && key.bytes().all(|byte| byte.is_ascii_graphic())
+    });
+    key.map(|key| Some(key.to_owned()))
+        .ok_or_else(|| Problem::bad_request("an `Idempotency-Key` has 1 to 200 visible characters"))
 }
 
 /// The id that belongs to an owner's key, on every node and after every restart.
@@ -300,18 +357,29 @@ pub(super) fn derived_id(owner: &str, key: &str) -> Result<DebateId, Problem> {
     let digest: [u8; 32] = hasher.finalize().into();
     let mut bytes = [0; 16];
     bytes.copy_from_slice(&digest[..16]);
-    let id = uuid::Builder::from_random_bytes(bytes).into_uuid().to_string();
-    id.parse().map_err(|_| Problem::internal("an id could not be made"))
+    let id = uuid::Builder::from_random_bytes(bytes)
+        .into_uuid()
+        .to_string();
+    id.parse()
+        .map_err(|_| Problem::internal("an id could not be made"))
 }
 
 /// A debate's card.
 pub async fn card_of(server: &Shared, id: DebateId) -> Result<DebateCard, Problem> {
-    let session = server.desk.view_of(id, STANDING).await?.session().ok_or_else(Problem::not_found)?;
+    let session = server
+        .desk
+        .view_of(id, STANDING)
+        .await?
+        .session()
+        .ok_or_else(Problem::not_found)?;
     Ok(card(&session))
 }
 
 pub(super) fn card(session: &Session) -> DebateCard {
-    let outcome: Option<Outcome> = session.outcome.as_deref().and_then(|json| serde_json::from_str(json).ok());
+    let outcome: Option<Outcome> = session
+        .outcome
+        .as_deref()
+        .and_then(|json| serde_json::from_str(json).ok());
     DebateCard {
         id: session.id,
         format: session.format.clone(),
@@ -329,8 +397,15 @@ pub(super) fn card(session: &Session) -> DebateCard {
 }
 
 /// The reasons why those of these debates that have not ended are run by nobody.
-async fn reasons(server: &Shared, sessions: &[Session]) -> Result<HashMap<DebateId, String>, Problem> {
-    let open: Vec<DebateId> = sessions.iter().filter(|session| session.status == Status::Running).map(|session| session.id).collect();
+async fn reasons(
+    server: &Shared,
+    sessions: &[Session],
+) -> Result<HashMap<DebateId, String>, Problem> {
+    let open: Vec<DebateId> = sessions
+        .iter()
+        .filter(|session| session.status == Status::Running)
+        .map(|session| session.id)
+        .collect();
     Ok(server.desk.given_up(&open).await?)
 }
 
@@ -341,13 +416,27 @@ pub async fn list(call: Call) -> Result<Response, Problem> {
     if !(1..=100).contains(&limit) {
         return Err(Problem::bad_request("`limit` is 1 to 100"));
     }
-    if let Some(unknown) = query.format.as_deref().filter(|name| call.server.desk.format(name).is_err()) {
-        return Err(Problem::bad_request(format!("there is no format `{unknown}`")));
+    if let Some(unknown) = query
+        .format
+        .as_deref()
+        .filter(|name| call.server.desk.format(name).is_err())
+    {
+        return Err(Problem::bad_request(format!(
+            "there is no format `{unknown}`"
+        )));
     }
-    if query.prefix.as_deref().is_some_and(|prefix| !is_prefix(prefix)) {
-        return Err(Problem::bad_request("`prefix` is the beginning of an id: digits, letters from a to f, dashes"));
+    if query
+        .prefix
+        .as_deref()
+        .is_some_and(|prefix| !is_prefix(prefix))
+    {
+        return Err(Problem::bad_request(
+            "`prefix` is the beginning of an id: digits, letters from a to f, dashes",
+        ));
     }
-    let after = query.cursor.as_deref().map(|cursor| place(cursor).ok_or_else(|| Problem::bad_request("`cursor` is the `next` of a page")));
+    let after = query.cursor.as_deref().map(|cursor| {
+        place(cursor).ok_or_else(|| Problem::bad_request("`cursor` is the `next` of a page"))
+    });
     let filter = Filter {
         prefix: query.prefix,
         status: query.status,
@@ -360,27 +449,46 @@ pub async fn list(call: Call) -> Result<Response, Problem> {
     let mut sessions = call.server.desk.sessions(&filter).await?;
     let has_more = sessions.len() > limit;
     sessions.truncate(limit);
-    let next = sessions.last().filter(|_| has_more).map(|last| format!("{}~{}", last.created_at, last.id));
+    let next = sessions
+        .last()
+        .filter(|_| has_more)
+        .map(|last| format!("{}~{}", last.created_at, last.id));
     let mut reasons = reasons(&call.server, &sessions).await?;
-    let debates = sessions.iter().map(|session| DebateCard { stalled: reasons.remove(&session.id), ..card(session) });
-    json(&DebateList { debates: debates.collect(), next })
+    let debates = sessions.iter().map(|session| DebateCard {
+        stalled: reasons.remove(&session.id),
+        ..card(session)
+    });
+    json(&DebateList {
+        debates: debates.collect(),
+        next,
+    })
 }
 
 fn is_prefix(text: &str) -> bool {
-    (1..=36).contains(&text.len()) && text.bytes().all(|byte| matches!(byte, b'0'..=b'9' | b'a'..=b'f' | b'-'))
+    (1..=36).contains(&text.len())
+        && text
+            .bytes()
+            .all(|byte| matches!(byte, b'0'..=b'9' | b'a'..=b'f' | b'-'))
 }
 
 /// The place a cursor names.
 fn place(cursor: &str) -> Option<Listed> {
     let (created_at, id) = cursor.split_once('~')?;
     created_at.parse::<jiff::Timestamp>().ok()?;
-    Some(Listed { created_at: created_at.to_owned(), id: id.parse().ok()? })
+    Some(Listed {
+        created_at: created_at.to_owned(),
+        id: id.parse().ok()?,
+    })
 }
 
 /// Shows a debate.
 pub async fn show(call: Call) -> Result<Response, Problem> {
     let id = call.id()?;
-    let view = call.server.desk.view_of(id, &[STANDING, TURNS].concat()).await?;
+    let view = call
+        .server
+        .desk
+        .view_of(id, &[STANDING, TURNS].concat())
+        .await?;
     let mut detail = detail(view).ok_or_else(Problem::not_found)?;
     detail.card.stalled = stalled(&call.server, id, detail.card.status).await?;
     json(&detail)
@@ -408,7 +516,11 @@ pub async fn status(call: Call) -> Result<Response, Problem> {
     let id = call.id()?;
     let mut view = call.server.desk.view_of(id, STANDING).await?;
     if may_wait_for_people(&view) {
-        view = call.server.desk.view_of(id, &[STANDING, TURNS].concat()).await?;
+        view = call
+            .server
+            .desk
+            .view_of(id, &[STANDING, TURNS].concat())
+            .await?;
     }
     let mut standing = standing(id, &view, call.server.desk.is_run(id).await?);
     standing.stalled = stalled(&call.server, id, standing.status).await?;
@@ -417,7 +529,11 @@ pub async fn status(call: Call) -> Result<Response, Problem> {
 
 /// Why nobody runs a debate that has not ended.
 async fn stalled(server: &Shared, id: DebateId, status: Status) -> Result<Option<String>, Problem> {
-    let asked = if status == Status::Running { &[id][..] } else { &[] };
+    let asked = if status == Status::Running {
+        &[id][..]
+    } else {
+        &[]
+    };
     Ok(server.desk.given_up(asked).await?.remove(&id))
 }
 
@@ -431,17 +547,28 @@ pub(super) fn standing(id: DebateId, view: &View, is_run: bool) -> DebateStatus 
         round: last.map_or(0, |round| round.round),
         phase: last.map(|round| round.phase.clone()),
         open_gate: view.open_gate.clone(),
-        waiting: view.waiting_for_people().map(|turn| turn.turn.clone()).collect(),
+        waiting: view
+            .waiting_for_people()
+            .map(|turn| turn.turn.clone())
+            .collect(),
         outcome: view.outcome.as_ref().map(|outcome| outcome.outcome),
         stalled: None,
         events: view.events,
     }
 }
 
-/// Whether a turn may wait for a person: where somebody takes part who is one, as long as it goes on.
+/// Whether a turn may wait for a person: where somebody takes part who is one, as long as it goes
+/// on.
 pub(super) fn may_wait_for_people(view: &View) -> bool {
-    let people = |agent: &Agent| is_person(&agent.model) || agent.fallbacks.iter().any(|model| is_person(model));
-    view.outcome.is_none() && !view.paused && view.started.as_ref().is_none_or(|started| started.agents.iter().any(people))
+    let people = |agent: &Agent| {
+        is_person(&agent.model) || agent.fallbacks.iter().any(|model| is_person(model))
+    };
+    view.outcome.is_none()
+        && !view.paused
+        && view
+            .started
+            .as_ref()
+            .is_none_or(|started| started.agents.iter().any(people))
 }
 
 /// Says what came of a debate.

@@ -81,7 +81,9 @@ pub struct Decision {
 
 /// Lists gates.
 pub async fn list(call: Call) -> Result<Response, Problem> {
-    json(&Gates { gates: all(&call.server.desk, call.id()?).await? })
+    json(&Gates {
+        gates: all(&call.server.desk, call.id()?).await?,
+    })
 }
 
 /// Opens the gate that waits.
@@ -92,29 +94,77 @@ pub async fn approve(call: Call) -> Result<Response, Problem> {
 
 /// Refuses the gate that waits.
 pub async fn reject(call: Call) -> Result<Response, Problem> {
-    let Rejection { gate, reason, content } = crate::body::parse(&call.body)?;
-    json(&decide(&call.server, call.id()?, &call.key()?.name, false, Verdict { gate, reason, content }).await?)
+    let Rejection {
+        gate,
+        reason,
+        content,
+    } = crate::body::parse(&call.body)?;
+    json(
+        &decide(
+            &call.server,
+            call.id()?,
+            &call.key()?.name,
+            false,
+            Verdict {
+                gate,
+                reason,
+                content,
+            },
+        )
+        .await?,
+    )
 }
 
 /// Decides a gate by its name.
 pub async fn decide_named(call: Call) -> Result<Response, Problem> {
-    let Decision { approved, reason, content } = crate::body::parse(&call.body)?;
+    let Decision {
+        approved,
+        reason,
+        content,
+    } = crate::body::parse(&call.body)?;
     let gate = call.parameter("gate")?.to_owned();
     let known = all(&call.server.desk, call.id()?).await?;
     if !known.iter().any(|known| known.gate == gate) {
         return Err(no_such_gate(&gate, &known));
     }
-    json(&decide(&call.server, call.id()?, &call.key()?.name, approved, Verdict { gate: Some(gate), reason, content }).await?)
+    json(
+        &decide(
+            &call.server,
+            call.id()?,
+            &call.key()?.name,
+            approved,
+            Verdict {
+                gate: Some(gate),
+                reason,
+                content,
+            },
+        )
+        .await?,
+    )
 }
 
 fn no_such_gate(name: &str, known: &[Gate]) -> Problem {
-    let names: Vec<String> = known.iter().map(|known| format!("`{}`", known.gate)).collect();
-    let hint = if names.is_empty() { "it came to no gate yet".to_owned() } else { format!("it came to: {}", names.join(", ")) };
+    let names: Vec<String> = known
+        .iter()
+        .map(|known| format!("`{}`", known.gate))
+        .collect();
+    let hint = if names.is_empty() {
+        "it came to no gate yet".to_owned()
+    } else {
+        format!("it came to: {}", names.join(", "))
+    };
     Problem::no_such_part(format!("this debate has no gate `{name}`"), hint)
 }
 
-/// Decides the gate that is named, or the only one that waits. Who decides is who asks, never what is said in the request.
-pub async fn decide(server: &Shared, id: DebateId, by: &str, approved: bool, verdict: Verdict) -> Result<GateDecided, Problem> {
+/// Decides the gate that is named, or the only one that waits. Who decides is who asks, never what
+/// is said in the request.
+pub async fn decide(
+    server: &Shared,
+    id: DebateId,
+    by: &str,
+    approved: bool,
+    verdict: Verdict,
+) -> Result<GateDecided, Problem> {
     if !approved && verdict.reason.trim().is_empty() {
         return Err(Problem::unprocessable("a refusal says why: `reason`"));
     }
@@ -122,21 +172,39 @@ pub async fn decide(server: &Shared, id: DebateId, by: &str, approved: bool, ver
         Some(gate) => gate,
         None => waiting(&all(&server.desk, id).await?)?,
     };
-    let decision = GateDecided { gate, approved, by: by.to_owned(), reason: verdict.reason };
-    server.desk.decide(id, decision.clone(), verdict.content).await?;
+    let decision = GateDecided {
+        gate,
+        approved,
+        by: by.to_owned(),
+        reason: verdict.reason,
+    };
+    server
+        .desk
+        .decide(id, decision.clone(), verdict.content)
+        .await?;
     Ok(decision)
 }
 
-/// The one gate that waits; where none does any more, the last that did, so that whoever is late is told what was decided.
+/// The one gate that waits; where none does any more, the last that did, so that whoever is late is
+/// told what was decided.
 fn waiting(gates: &[Gate]) -> Result<String, Problem> {
-    let open: Vec<&Gate> = gates.iter().filter(|gate| gate.decision.is_none()).collect();
+    let open: Vec<&Gate> = gates
+        .iter()
+        .filter(|gate| gate.decision.is_none())
+        .collect();
     match (&open[..], gates.last()) {
         ([one], _) => Ok(one.gate.clone()),
         ([], Some(last)) => Ok(last.gate.clone()),
         ([], None) => Err(Problem::conflict("no gate waits for a decision")),
         (several, _) => {
-            let names = several.iter().map(|gate| gate.gate.as_str()).collect::<Vec<_>>().join(", ");
-            Err(Problem::conflict(format!("several gates wait; name one in `gate`: {names}")))
+            let names = several
+                .iter()
+                .map(|gate| gate.gate.as_str())
+                .collect::<Vec<_>>()
+                .join(", ");
+            Err(Problem::conflict(format!(
+                "several gates wait; name one in `gate`: {names}"
+            )))
         }
     }
 }
@@ -144,7 +212,11 @@ fn waiting(gates: &[Gate]) -> Result<String, Problem> {
 /// Every gate of a debate. The first decision of each is its decision.
 async fn all(desk: &Desk, id: DebateId) -> Result<Vec<Gate>, Problem> {
     let mut gates: Vec<Gate> = Vec::new();
-    for record in desk.pick(id, &Pick::of(&["gate.opened", "gate.decided"])).await?.records {
+    for record in desk
+        .pick(id, &Pick::of(&["gate.opened", "gate.decided"]))
+        .await?
+        .records
+    {
         let at = Some(record.ts.to_string());
         match record.event() {
             Ok(Some(Event::GateOpened(opened))) => {
@@ -164,9 +236,18 @@ async fn all(desk: &Desk, id: DebateId) -> Result<Vec<Gate>, Problem> {
 }
 
 fn entry<'a>(gates: &'a mut Vec<Gate>, name: &str) -> &'a mut Gate {
-    let at = gates.iter().position(|gate| gate.gate == name).unwrap_or_else(|| {
-        gates.push(Gate { gate: name.to_owned(), opened: None, opened_at: None, decision: None, decided_at: None });
-        gates.len() - 1
-    });
+    let at = gates
+        .iter()
+        .position(|gate| gate.gate == name)
+        .unwrap_or_else(|| {
+            gates.push(Gate {
+                gate: name.to_owned(),
+                opened: None,
+                opened_at: None,
+                decision: None,
+                decided_at: None,
+            });
+            gates.len() - 1
+        });
     &mut gates[at]
 }

@@ -45,7 +45,9 @@ pub struct Reply {
 }
 
 /// A field that may be left out, and is not null where it is there.
-fn given<'de, T: Deserialize<'de>, D: Deserializer<'de>>(deserializer: D) -> Result<Option<T>, D::Error> {
+fn given<'de, T: Deserialize<'de>, D: Deserializer<'de>>(
+    deserializer: D,
+) -> Result<Option<T>, D::Error> {
     T::deserialize(deserializer).map(Some)
 }
 
@@ -54,7 +56,9 @@ impl Reply {
         match (self.text, self.reply) {
             (Some(text), None) => Ok(text),
             (None, Some(reply)) => Ok(Value::Object(reply).to_string()),
-            _ => Err(Problem::unprocessable("the answer is `text` or `reply`: one of them, and not both")),
+            _ => Err(Problem::unprocessable(
+                "the answer is `text` or `reply`: one of them, and not both",
+            )),
         }
     }
 }
@@ -67,7 +71,10 @@ fn inbox(call: &Call) -> Result<Arc<dyn Inbox>, Problem> {
 pub async fn list(call: Call) -> Result<Response, Problem> {
     let turns = inbox(&call)?.waiting(call.id()?).await;
     // An empty list would say that nobody is waited for.
-    if turns.is_empty() && runner(&call).await? == Runner::Elsewhere && turns_of(&call).await?.waiting_for_people().next().is_some() {
+    if turns.is_empty()
+        && runner(&call).await? == Runner::Elsewhere
+        && turns_of(&call).await?.waiting_for_people().next().is_some()
+    {
         return Err(elsewhere());
     }
     json(&TurnRequests { turns })
@@ -87,7 +94,10 @@ pub async fn show(call: Call) -> Result<Response, Problem> {
 pub async fn answer(call: Call) -> Result<Response, Problem> {
     let text = crate::body::parse::<Reply>(&call.body)?.text()?;
     let (inbox, turn) = (inbox(&call)?, call.parameter("turn")?);
-    match inbox.answer(call.id()?, turn, &call.key()?.name, text).await {
+    match inbox
+        .answer(call.id()?, turn, &call.key()?.name, text)
+        .await
+    {
         Ok(()) => Ok(StatusCode::NO_CONTENT.into_response()),
         Err(NotTaken::Gone) => Err(why_not(&call, turn).await?),
         Err(not_taken) => Err(not_taken.into()),
@@ -99,7 +109,9 @@ impl From<NotTaken> for Problem {
         let words = not_taken.to_string();
         match not_taken {
             NotTaken::Wrong(_) => Self {
-                hint: Some("the turn goes on waiting; the form of its reply is its `schema`".into()),
+                hint: Some(
+                    "the turn goes on waiting; the form of its reply is its `schema`".into(),
+                ),
                 ..Self::new(StatusCode::UNPROCESSABLE_ENTITY, "wrong-reply", words)
             },
             NotTaken::Gone | NotTaken::Unrecorded => Self::conflict(words),
@@ -134,7 +146,11 @@ async fn why_not(call: &Call, turn: &str) -> Result<Problem, Problem> {
 
 /// A debate's turns and where it stands.
 async fn turns_of(call: &Call) -> Result<View, Problem> {
-    Ok(call.server.desk.view_of(call.id()?, &[STANDING, TURNS].concat()).await?)
+    Ok(call
+        .server
+        .desk
+        .view_of(call.id()?, &[STANDING, TURNS].concat())
+        .await?)
 }
 
 fn reason(view: &View, turn: &str, runner: Runner) -> Problem {
@@ -153,21 +169,33 @@ fn reason(view: &View, turn: &str, runner: Runner) -> Problem {
         }),
         (TurnState::Thinking, Some(outcome)) => Problem {
             ending: Some(outcome.outcome),
-            ..late(format!("the debate has ended before this turn was answered: {}", outcome.outcome.as_str()))
+            ..late(format!(
+                "the debate has ended before this turn was answered: {}",
+                outcome.outcome.as_str()
+            ))
         },
         (TurnState::Thinking, None) if !is_person(&known.asked) => {
             Problem::conflict("this turn does not wait for a person, but for a model")
         }
         (TurnState::Thinking, None) => match runner {
-            Runner::Here => Problem::conflict("this turn is being asked or answered just now; look at it again"),
+            Runner::Here => {
+                Problem::conflict("this turn is being asked or answered just now; look at it again")
+            }
             Runner::Elsewhere => elsewhere(),
-            Runner::Nobody => Problem::conflict("nobody runs this debate now; the turn is asked again when somebody goes on with it"),
+            Runner::Nobody => Problem::conflict(
+                "nobody runs this debate now; the turn is asked again when somebody goes on with \
+                 it",
+            ),
         },
     }
 }
 
 fn elsewhere() -> Problem {
     let detail = "another process runs this debate, and only that one takes answers to its turns";
-    let hint = "ask the server that runs it; several behind one address: send the requests of one debate to one of them, or ask again";
-    Problem { hint: Some(hint.into()), ..Problem::new(StatusCode::CONFLICT, "elsewhere", detail) }
+    let hint = "ask the server that runs it; several behind one address: send the requests of one \
+        debate to one of them, or ask again";
+    Problem {
+        hint: Some(hint.into()),
+        ..Problem::new(StatusCode::CONFLICT, "elsewhere", detail)
+    }
 }

@@ -1,4 +1,5 @@
-//! What the server offers: a row per route. The router and the document of the interface are both made from the rows.
+//! What the server offers: a row per route. The router and the document of the interface are both
+//! made from the rows.
 
 pub mod catalog;
 pub mod code;
@@ -53,14 +54,16 @@ pub struct Route {
     pub replies: &'static [Reply],
     /// What else may be wrong besides what may be wrong everywhere.
     pub refusals: &'static [u16],
-    /// Whether it changes nothing although it is no `GET`: then it ends with its connection, as those do.
+    /// Whether it changes nothing although it is no `GET`: then it ends with its connection, as
+    /// those do.
     pub reads_only: bool,
     /// Who answers.
     pub handler: Handler,
 }
 
 impl Route {
-    /// Whether it changes something. Such a request is seen through, whatever becomes of its connection.
+    /// Whether it changes something. Such a request is seen through, whatever becomes of its
+    /// connection.
     pub fn changes(&self) -> bool {
         self.method != Way::Get && !self.reads_only
     }
@@ -142,15 +145,27 @@ pub struct Reply {
 
 impl Reply {
     const fn json<T: JsonSchema>(status: u16, about: &'static str) -> Self {
-        Self { json: Some(schema_of::<T>), ..Self::empty(status, about) }
+        Self {
+            json: Some(schema_of::<T>),
+            ..Self::empty(status, about)
+        }
     }
 
     const fn text(about: &'static str, text: &'static [&'static str]) -> Self {
-        Self { text, ..Self::empty(200, about) }
+        Self {
+            text,
+            ..Self::empty(200, about)
+        }
     }
 
     const fn empty(status: u16, about: &'static str) -> Self {
-        Self { status, about, json: None, text: &[], headers: &[] }
+        Self {
+            status,
+            about,
+            json: None,
+            text: &[],
+            headers: &[],
+        }
     }
 }
 
@@ -161,12 +176,19 @@ pub fn schema_of<T: JsonSchema>(generator: &mut SchemaGenerator) -> Schema {
 
 /// Every route by method and path, for tests that go through all of them.
 pub fn listed() -> Vec<(&'static str, &'static str, Option<Role>)> {
-    table::ROUTES.iter().map(|route| (route.method.as_str(), route.path, route.least)).collect()
+    table::ROUTES
+        .iter()
+        .map(|route| (route.method.as_str(), route.path, route.least))
+        .collect()
 }
 
 /// Every route that changes something, by method and path: tests hang up on each of them.
 pub fn changing() -> Vec<(&'static str, &'static str)> {
-    table::ROUTES.iter().filter(|route| route.changes()).map(|route| (route.method.as_str(), route.path)).collect()
+    table::ROUTES
+        .iter()
+        .filter(|route| route.changes())
+        .map(|route| (route.method.as_str(), route.path))
+        .collect()
 }
 
 /// A JSON answer.

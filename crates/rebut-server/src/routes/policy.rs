@@ -34,9 +34,18 @@ pub async fn insights(call: Call) -> Result<Response, Problem> {
     }
     let since = call.server.desk.now() - jiff::SignedDuration::from_hours(24 * i64::from(days));
     let format = Some(review::FORMAT.name.to_owned());
-    let filter = Filter { format, by: Some(call.key()?.owner.clone()), ..Filter::default() };
+    let filter = Filter {
+        format,
+        by: Some(call.key()?.owner.clone()),
+        ..Filter::default()
+    };
     let mut sessions = call.server.desk.sessions(&filter).await?;
-    sessions.retain(|session| session.created_at.parse::<jiff::Timestamp>().is_ok_and(|at| at >= since));
+    sessions.retain(|session| {
+        session
+            .created_at
+            .parse::<jiff::Timestamp>()
+            .is_ok_and(|at| at >= since)
+    });
     let mut logs: Vec<DebateLog> = Vec::new();
     // Oldest first: of what was said equally often, the last counts.
     for session in sessions.iter().rev() {

@@ -1,4 +1,5 @@
-//! Readings of a debate for programs: turns, positions, conflicts, votes, verdicts, evidence, assumptions, use.
+//! Readings of a debate for programs: turns, positions, conflicts, votes, verdicts, evidence,
+//! assumptions, use.
 
 use super::json;
 use crate::{door::Call, problem::Problem};
@@ -27,7 +28,9 @@ pub trait Reading: Serialize {
 
 /// Answers with a reading.
 pub async fn read<T: Reading>(call: &Call) -> Result<Response, Problem> {
-    json(&T::of(call.server.desk.view_of(call.id()?, T::KINDS).await?))
+    json(&T::of(
+        call.server.desk.view_of(call.id()?, T::KINDS).await?,
+    ))
 }
 
 /// Turns of a debate.
@@ -73,16 +76,49 @@ impl From<TurnView> for Turn {
             TurnState::Done => "done",
             TurnState::Failed => "failed",
         };
-        let TurnView { turn, agent, round, model, asked_at, calls, faults, text, usage, ms, copied, .. } = turn;
-        Self { turn, agent, round, model, state, asked_at, text, calls, faults, usage, ms, copied }
+        let TurnView {
+            turn,
+            agent,
+            round,
+            model,
+            asked_at,
+            calls,
+            faults,
+            text,
+            usage,
+            ms,
+            copied,
+            ..
+        } = turn;
+        Self {
+            turn,
+            agent,
+            round,
+            model,
+            state,
+            asked_at,
+            text,
+            calls,
+            faults,
+            usage,
+            ms,
+            copied,
+        }
     }
 }
 
 impl Reading for Turns {
-    const KINDS: &'static [&'static str] = &["turn.started", "turn.failed", "turn.completed", "event.redacted"];
+    const KINDS: &'static [&'static str] = &[
+        "turn.started",
+        "turn.failed",
+        "turn.completed",
+        "event.redacted",
+    ];
 
     fn of(view: View) -> Self {
-        Self { turns: view.turns.into_iter().map(Turn::from).collect() }
+        Self {
+            turns: view.turns.into_iter().map(Turn::from).collect(),
+        }
     }
 }
 
@@ -112,14 +148,25 @@ struct Held {
 }
 
 impl Reading for Positions {
-    const KINDS: &'static [&'static str] = &["round.started", "position.recorded", "position.changed"];
+    const KINDS: &'static [&'static str] =
+        &["round.started", "position.recorded", "position.changed"];
 
     fn of(view: View) -> Self {
         let held = view.rounds.into_iter().flat_map(|round| {
             let (step, number) = (round.step, round.round);
-            round.positions.into_iter().map(move |(agent, position)| Held { agent, round: number, step: step.clone(), position })
+            round
+                .positions
+                .into_iter()
+                .map(move |(agent, position)| Held {
+                    agent,
+                    round: number,
+                    step: step.clone(),
+                    position,
+                })
         });
-        Self { positions: held.collect() }
+        Self {
+            positions: held.collect(),
+        }
     }
 }
 
@@ -140,7 +187,11 @@ pub struct Conflicts {
 impl Reading for Conflicts {
     const KINDS: &'static [&'static str] = &["conflict.found", "merge.recorded"];
 
-    fn of(View { conflicts, merge, .. }: View) -> Self {
+    fn of(
+        View {
+            conflicts, merge, ..
+        }: View,
+    ) -> Self {
         Self { conflicts, merge }
     }
 }
@@ -170,8 +221,15 @@ impl Reading for Votes {
     const KINDS: &'static [&'static str] = &["round.started", "vote.tallied"];
 
     fn of(view: View) -> Self {
-        let counted = view.rounds.into_iter().filter_map(|round| Some(Counted { round: round.round, tally: round.tally? }));
-        Self { votes: counted.collect() }
+        let counted = view.rounds.into_iter().filter_map(|round| {
+            Some(Counted {
+                round: round.round,
+                tally: round.tally?,
+            })
+        });
+        Self {
+            votes: counted.collect(),
+        }
     }
 }
 
@@ -192,7 +250,11 @@ pub struct Verdicts {
 impl Reading for Verdicts {
     const KINDS: &'static [&'static str] = &["verdict.recorded", "score.adjusted"];
 
-    fn of(View { verdicts, scores, .. }: View) -> Self {
+    fn of(
+        View {
+            verdicts, scores, ..
+        }: View,
+    ) -> Self {
         Self { verdicts, scores }
     }
 }
@@ -225,12 +287,34 @@ struct ToolUse {
 }
 
 impl Reading for Evidence {
-    const KINDS: &'static [&'static str] =
-        &["run.completed", "tool.called", "human.noted", "debate.resumed", "debate.completed", "event.redacted"];
+    const KINDS: &'static [&'static str] = &[
+        "run.completed",
+        "tool.called",
+        "human.noted",
+        "debate.resumed",
+        "debate.completed",
+        "event.redacted",
+    ];
 
-    fn of(View { runs, tool_calls, notes, outcome, .. }: View) -> Self {
-        let tools = tool_calls.into_iter().map(|(agent, call)| ToolUse { agent, call }).collect();
-        Self { runs, tools, notes, quotations: gathered(outcome, "evidence") }
+    fn of(
+        View {
+            runs,
+            tool_calls,
+            notes,
+            outcome,
+            ..
+        }: View,
+    ) -> Self {
+        let tools = tool_calls
+            .into_iter()
+            .map(|(agent, call)| ToolUse { agent, call })
+            .collect();
+        Self {
+            runs,
+            tools,
+            notes,
+            quotations: gathered(outcome, "evidence"),
+        }
     }
 }
 
@@ -247,10 +331,13 @@ pub struct Assumptions {
 }
 
 impl Reading for Assumptions {
-    const KINDS: &'static [&'static str] = &["debate.resumed", "debate.completed", "event.redacted"];
+    const KINDS: &'static [&'static str] =
+        &["debate.resumed", "debate.completed", "event.redacted"];
 
     fn of(view: View) -> Self {
-        Self { assumptions: gathered(view.outcome, "assumptions") }
+        Self {
+            assumptions: gathered(view.outcome, "assumptions"),
+        }
     }
 }
 
@@ -298,8 +385,14 @@ pub struct Usage {
 pub async fn usage(call: Call) -> Result<Response, Problem> {
     let view = call.server.desk.view(call.id()?).await?;
     let agents = view.started.iter().flat_map(|started| &started.agents);
-    let agents = agents.map(|agent| (agent.name.to_string(), view.spent_by(&agent.name))).collect();
-    json(&Usage { total: view.spent(), agents, worked_ms: view.worked_ms })
+    let agents = agents
+        .map(|agent| (agent.name.to_string(), view.spent_by(&agent.name)))
+        .collect();
+    json(&Usage {
+        total: view.spent(),
+        agents,
+        worked_ms: view.worked_ms,
+    })
 }
 
 #[cfg(test)]

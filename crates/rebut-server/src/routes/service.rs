@@ -36,18 +36,28 @@ pub struct Who {
 /// Says who asks.
 pub async fn who(call: Call) -> Result<Response, Problem> {
     let key = call.key()?;
-    json(&Who { name: key.name.clone(), owner: key.owner.clone(), role: key.role })
+    json(&Who {
+        name: key.name.clone(),
+        owner: key.owner.clone(),
+        role: key.role,
+    })
 }
 
-/// Begins a visit. The key must be shown itself: a cookie is not made from a cookie, and none lasts longer than its time.
+/// Begins a visit. The key must be shown itself: a cookie is not made from a cookie, and none lasts
+/// longer than its time.
 pub async fn open(call: Call) -> Result<Response, Problem> {
     let Nothing {} = call.json()?;
-    let Guest { key, visit: None } = call.guest()? else { return Err(Problem::unauthorized()) };
+    let Guest { key, visit: None } = call.guest()? else {
+        return Err(Problem::unauthorized());
+    };
     // The browser forgets the cookie that it had, and so nobody could leave with that any more.
     leave(&call).await?;
     let value = visits::open(&call.server, key).await?;
     let secure = if is_over_tls(&call) { "; Secure" } else { "" };
-    set_cookie(&format!("{COOKIE}={value}; {ATTRIBUTES}; Max-Age={}{secure}", visits::LASTS.as_secs()))
+    set_cookie(&format!(
+        "{COOKIE}={value}; {ATTRIBUTES}; Max-Age={}{secure}",
+        visits::LASTS.as_secs()
+    ))
 }
 
 /// Ends the visit. Where a key was shown in place of the cookie, that stays as it is.
@@ -72,7 +82,11 @@ fn is_over_tls(call: &Call) -> bool {
 }
 
 fn set_cookie(cookie: &str) -> Result<Response, Problem> {
-    Ok((StatusCode::NO_CONTENT, [(header::SET_COOKIE, header_value(cookie)?)]).into_response())
+    Ok((
+        StatusCode::NO_CONTENT,
+        [(header::SET_COOKIE, header_value(cookie)?)],
+    )
+        .into_response())
 }
 
 /// This interface, for programs.
@@ -83,7 +97,9 @@ pub async fn openapi(call: Call) -> Result<Response, Problem> {
 /// This interface, for people.
 pub async fn docs(call: Call) -> Result<Response, Problem> {
     let mut response = plain(HTML, docs::page(&call.server.document));
-    response.headers_mut().insert(header::CONTENT_SECURITY_POLICY, PAGE_POLICY);
+    response
+        .headers_mut()
+        .insert(header::CONTENT_SECURITY_POLICY, PAGE_POLICY);
     Ok(response)
 }
 
@@ -92,18 +108,24 @@ pub async fn health(_: Call) -> Result<Response, Problem> {
     Ok(plain("text/plain; charset=utf-8", "ok\n".to_owned()))
 }
 
-/// Whether the server can work. Whoever asks needs no key, and is told no more than that, and why not in a
-/// few words.
+/// Whether the server can work. Whoever asks needs no key, and is told no more than that, and why
+/// not in a few words.
 pub async fn ready(call: Call) -> Result<Response, Problem> {
     if *call.server.stopping.borrow() {
         return Err(Problem::stopping());
     }
     // Whatever is wrong with the database, requests do not belong here now.
     let look = async {
-        call.server.desk.check_usable().await.map_err(|error| match Problem::from(error) {
-            problem if problem.status == StatusCode::SERVICE_UNAVAILABLE.as_u16() => problem.detail,
-            _ => "the database cannot be used".to_owned(),
-        })
+        call.server
+            .desk
+            .check_usable()
+            .await
+            .map_err(|error| match Problem::from(error) {
+                problem if problem.status == StatusCode::SERVICE_UNAVAILABLE.as_u16() => {
+                    problem.detail
+                }
+                _ => "the database cannot be used".to_owned(),
+            })
     };
     if let Err(why) = call.server.ready.known_or(look).await {
         return Err(Problem::unavailable(format!("not ready: {why}"), 10));
@@ -114,8 +136,15 @@ pub async fn ready(call: Call) -> Result<Response, Problem> {
 /// What is counted, over all owners: for whoever runs the server.
 pub async fn metrics(call: Call) -> Result<Response, Problem> {
     let owner = &call.key()?.owner;
-    if call.server.settings.operator.as_ref().is_some_and(|operator| operator != owner) {
-        let detail = "this counts debates of all owners; it takes a key of the owner who runs the server, of any role";
+    if call
+        .server
+        .settings
+        .operator
+        .as_ref()
+        .is_some_and(|operator| operator != owner)
+    {
+        let detail = "this counts debates of all owners; it takes a key of the owner who runs the \
+            server, of any role";
         return Err(Problem::new(StatusCode::FORBIDDEN, "operator", detail));
     }
     // A database that is away does not take the other counts with it.
@@ -123,6 +152,13 @@ pub async fn metrics(call: Call) -> Result<Response, Problem> {
         Some(webhooks) => webhooks.waiting().await.ok(),
         None => None,
     };
-    let now = Now { live: call.server.desk.live(), watchers: call.server.watchers.count(), undelivered };
-    Ok(plain("text/plain; version=0.0.4; charset=utf-8", call.server.metrics.text(&now)))
+    let now = Now {
+        live: call.server.desk.live(),
+        watchers: call.server.watchers.count(),
+        undelivered,
+    };
+    Ok(plain(
+        "text/plain; version=0.0.4; charset=utf-8",
+        call.server.metrics.text(&now),
+    ))
 }

@@ -107,7 +107,10 @@ pub struct ForkAt {
 /// Adds a note.
 pub async fn note(call: Call) -> Result<Response, Problem> {
     let Note { text } = crate::body::parse(&call.body)?;
-    call.server.desk.note(call.id()?, &text, &call.key()?.name).await?;
+    call.server
+        .desk
+        .note(call.id()?, &text, &call.key()?.name)
+        .await?;
     Ok(StatusCode::NO_CONTENT.into_response())
 }
 
@@ -115,7 +118,11 @@ pub async fn note(call: Call) -> Result<Response, Problem> {
 pub async fn answer(call: Call) -> Result<Response, Problem> {
     let Answer { option, reason } = crate::body::parse(&call.body)?;
     let by = call.key()?.name.clone();
-    let option = call.server.desk.answer(call.id()?, &option, &reason, &by).await?;
+    let option = call
+        .server
+        .desk
+        .answer(call.id()?, &option, &reason, &by)
+        .await?;
     json(&HumanAnswered { option, reason, by })
 }
 
@@ -123,7 +130,11 @@ pub async fn answer(call: Call) -> Result<Response, Problem> {
 pub async fn mark(call: Call) -> Result<Response, Problem> {
     let Answer { option, reason } = crate::body::parse(&call.body)?;
     let by = call.key()?.name.clone();
-    let option = call.server.desk.mark(call.id()?, &option, &reason, &by).await?;
+    let option = call
+        .server
+        .desk
+        .mark(call.id()?, &option, &reason, &by)
+        .await?;
     json(&HumanMarked { option, reason, by })
 }
 
@@ -131,9 +142,15 @@ pub async fn mark(call: Call) -> Result<Response, Problem> {
 pub async fn redact(call: Call) -> Result<Response, Problem> {
     let Redaction { seq, reason } = crate::body::parse(&call.body)?;
     if reason.trim().is_empty() {
-        return Err(Problem::unprocessable("a text that goes for good goes for a `reason`"));
+        return Err(Problem::unprocessable(
+            "a text that goes for good goes for a `reason`",
+        ));
     }
-    let quoting = call.server.desk.redact(call.id()?, seq, &reason, &call.key()?.name).await?;
+    let quoting = call
+        .server
+        .desk
+        .redact(call.id()?, seq, &reason, &call.key()?.name)
+        .await?;
     call.server.front.forget_text().await?;
     json(&Redacted { quoting })
 }
@@ -153,25 +170,40 @@ pub async fn end(server: &Shared, id: DebateId, by: &str, reason: &str) -> Resul
 /// Leaves a debate.
 pub async fn pause(call: Call) -> Result<Response, Problem> {
     let Nothing {} = call.json()?;
-    call.server.desk.pause_by(call.id()?, &call.key()?.name).await?;
+    call.server
+        .desk
+        .pause_by(call.id()?, &call.key()?.name)
+        .await?;
     accepted(&call.server, call.id()?).await
 }
 
 /// Goes on with a debate.
 pub async fn resume(call: Call) -> Result<Response, Problem> {
     let More { limits } = call.json()?;
-    let change = Change { limits, models: Vec::new(), fork: None };
+    let change = Change {
+        limits,
+        models: Vec::new(),
+        fork: None,
+    };
     let more = call.server.front.change(change, &call.key()?.owner).await?;
-    call.server.desk.resume_by(call.id()?, more, &call.key()?.name).await?;
+    call.server
+        .desk
+        .resume_by(call.id()?, more, &call.key()?.name)
+        .await?;
     accepted(&call.server, call.id()?).await
 }
 
-/// Starts a new debate from an old one's turns. It belongs to whoever the old one belongs to. A key of
-/// idempotency makes its id, as that of any debate.
+/// Starts a new debate from an old one's turns. It belongs to whoever the old one belongs to. A key
+/// of idempotency makes its id, as that of any debate.
 pub async fn fork(call: Call) -> Result<Response, Problem> {
     let asked: ForkAt = crate::body::parse(&call.body)?;
     let Some(key) = idempotency_key(&call)? else {
-        let id = call.server.desk.fork(call.id()?, changed(&call, asked).await?).await?.id;
+        let id = call
+            .server
+            .desk
+            .fork(call.id()?, changed(&call, asked).await?)
+            .await?
+            .id;
         return forked(&call, id, false).await;
     };
     let owner = &call.key()?.owner;
@@ -181,7 +213,12 @@ pub async fn fork(call: Call) -> Result<Response, Problem> {
     if is_begun(&call.server, id, owner, request).await? {
         return forked(&call, id, true).await;
     }
-    match call.server.desk.fork_once(id, call.id()?, changed(&call, asked).await?, request).await {
+    match call
+        .server
+        .desk
+        .fork_once(id, call.id()?, changed(&call, asked).await?, request)
+        .await
+    {
         Ok(_) => forked(&call, id, false).await,
         // The same request may have come twice at once, here or at another node.
         Err(error) if is_begun(&call.server, id, owner, request).await? => {
@@ -194,12 +231,30 @@ pub async fn fork(call: Call) -> Result<Response, Problem> {
 
 /// What is to be different, as far as the server allows it.
 async fn changed(call: &Call, asked: ForkAt) -> Result<Fork, Problem> {
-    let ForkAt { at, config, models, limits } = asked;
+    let ForkAt {
+        at,
+        config,
+        models,
+        limits,
+    } = asked;
     let owner = call.key()?.owner.clone();
-    let forked = Forked { format: call.debate()?.format.clone(), config: config.clone().into_iter().collect() };
-    let change = Change { limits, models: models.values().cloned().collect(), fork: Some(forked) };
+    let forked = Forked {
+        format: call.debate()?.format.clone(),
+        config: config.clone().into_iter().collect(),
+    };
+    let change = Change {
+        limits,
+        models: models.values().cloned().collect(),
+        fork: Some(forked),
+    };
     let more = call.server.front.change(change, &owner).await?;
-    Ok(Fork { at, config, models, more, initiated_by: owner })
+    Ok(Fork {
+        at,
+        config,
+        models,
+        more,
+        initiated_by: owner,
+    })
 }
 
 async fn forked(call: &Call, id: DebateId, replayed: bool) -> Result<Response, Problem> {

@@ -1,4 +1,5 @@
-//! Webhooks: who is told of what, where the front offers that. They belong to an owner, not to a debate.
+//! Webhooks: who is told of what, where the front offers that. They belong to an owner, not to a
+//! debate.
 
 use super::{json, steering::Nothing};
 use crate::{
@@ -60,7 +61,9 @@ pub async fn add(call: Call) -> Result<Response, Problem> {
 
 /// Lists them.
 pub async fn list(call: Call) -> Result<Response, Problem> {
-    json(&WebhookList { webhooks: webhooks(&call)?.list(&call.key()?.owner).await? })
+    json(&WebhookList {
+        webhooks: webhooks(&call)?.list(&call.key()?.owner).await?,
+    })
 }
 
 /// Shows one.
@@ -100,7 +103,18 @@ pub async fn deliveries(call: Call) -> Result<Response, Problem> {
     let (owner, id) = of(&call)?;
     let webhooks = webhooks(&call)?;
     webhooks.show(owner, id).await?;
-    json(&DeliveryList { deliveries: webhooks.deliveries(owner, id, Deliveries { state: query.state, limit }).await? })
+    json(&DeliveryList {
+        deliveries: webhooks
+            .deliveries(
+                owner,
+                id,
+                Deliveries {
+                    state: query.state,
+                    limit,
+                },
+            )
+            .await?,
+    })
 }
 
 impl From<NotDone> for Problem {
@@ -108,7 +122,10 @@ impl From<NotDone> for Problem {
         let words = not_done.to_string();
         match not_done {
             NotDone::Missing => Self::not_found(),
-            NotDone::Refused { hint, .. } => Self { hint: hint.map(String::into_boxed_str), ..Self::unprocessable(words) },
+            NotDone::Refused { hint, .. } => Self {
+                hint: hint.map(String::into_boxed_str),
+                ..Self::unprocessable(words)
+            },
             NotDone::TooMany(_) => Self::conflict(words),
             NotDone::Store(error) => error.into(),
             NotDone::Failed(_) => Self::internal(words),

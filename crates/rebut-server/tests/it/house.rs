@@ -1,4 +1,5 @@
-//! A server in its house: a desk over memory with scripted models, two owners with a key of each role, a front.
+//! A server in its house: a desk over memory with scripted models, two owners with a key of each
+//! role, a front.
 
 use crate::wire::{Answer, Connection, request, send};
 use rebut_engine::{
@@ -37,11 +38,24 @@ use tokio::{
 };
 
 /// The formats of the house: decide as it is, and decide behind a gate.
-const ALL: &[Format] = &[FORMATS[0], Format { name: "gated", run: |debate| -> Run<'_> { Box::pin(gated(debate)) }, ..FORMATS[0] }];
+const ALL: &[Format] = &[
+    FORMATS[0],
+    Format {
+        name: "gated",
+        run: |debate| -> Run<'_> { Box::pin(gated(debate)) },
+        ..FORMATS[0]
+    },
+];
 
 async fn gated(debate: &Debate) -> Result<Outcome, Halt> {
     let outcome = (FORMATS[0].run)(debate).await?;
-    debate.gate("release", Shown::words("ship it?"), Some(Duration::from_secs(1800))).await?;
+    debate
+        .gate(
+            "release",
+            Shown::words("ship it?"),
+            Some(Duration::from_secs(1800)),
+        )
+        .await?;
     Ok(outcome)
 }
 
@@ -74,14 +88,24 @@ struct Held {
 #[async_trait::async_trait]
 impl Model for Held {
     async fn ask(&self, request: Request<'_>) -> Result<Said, Fault> {
-        self.speak.clone().wait_for(|speak| *speak).await.expect("somebody tells it to");
+        self.speak
+            .clone()
+            .wait_for(|speak| *speak)
+            .await
+            .expect("somebody tells it to");
         self.model.ask(request).await
     }
 }
 
 /// A case of decide.
 pub fn case(name: &str) -> Case {
-    Case::read(&Path::new(concat!(env!("CARGO_MANIFEST_DIR"), "/../rebut-engine/tests/cases/decide")).join(name))
+    Case::read(
+        &Path::new(concat!(
+            env!("CARGO_MANIFEST_DIR"),
+            "/../rebut-engine/tests/cases/decide"
+        ))
+        .join(name),
+    )
 }
 
 /// The public key of the house's seal.
@@ -98,13 +122,33 @@ impl House {
     /// A house where models follow that case.
     pub async fn with(name: &str, settings: Settings) -> Self {
         let case = case(name);
-        Self::of(Start { initiated_by: String::new(), ..case.start.clone() }, case.model(), settings).await
+        Self::of(
+            Start {
+                initiated_by: String::new(),
+                ..case.start.clone()
+            },
+            case.model(),
+            settings,
+        )
+        .await
     }
 
-    /// A house where nobody speaks before that is set to true: so somebody can watch from the first word on.
+    /// A house where nobody speaks before that is set to true: so somebody can watch from the first
+    /// word on.
     pub async fn held(start: Start, model: Arc<dyn Model>) -> (Self, watch::Sender<bool>) {
         let (speak, spoken) = watch::channel(false);
-        (Self::of(start, Arc::new(Held { model, speak: spoken }), Settings::default()).await, speak)
+        (
+            Self::of(
+                start,
+                Arc::new(Held {
+                    model,
+                    speak: spoken,
+                }),
+                Settings::default(),
+            )
+            .await,
+            speak,
+        )
     }
 
     /// A house where debates begin so and this model answers.
@@ -113,18 +157,42 @@ impl House {
     }
 
     /// The same where debates are kept there.
-    pub async fn kept_in(store: Arc<dyn Store>, start: Start, model: Arc<dyn Model>, settings: Settings) -> Self {
+    pub async fn kept_in(
+        store: Arc<dyn Store>,
+        start: Start,
+        model: Arc<dyn Model>,
+        settings: Settings,
+    ) -> Self {
         let metrics = Arc::new(Metrics::default());
         let observer: Option<Arc<dyn Observer>> = Some(metrics.clone());
         let clock: Arc<AheadClock> = Arc::default();
-        let options =
-            DeskOptions { clock: clock.clone(), seal: Some(seal()), formats: ALL, stream_deltas: true, observer, ..DeskOptions::default() };
+        let options = DeskOptions {
+            clock: clock.clone(),
+            seal: Some(seal()),
+            formats: ALL,
+            stream_deltas: true,
+            observer,
+            ..DeskOptions::default()
+        };
         let desk = Desk::with_options(store, Arc::new(Everybody(model)), options);
         let inbox = Arc::new(Waiting::default());
-        let settings = Settings { trusted: vec![seal().public().to_owned()], ..settings };
-        let front = Arc::new(Prepared { start, inbox: inbox.clone() });
+        let settings = Settings {
+            trusted: vec![seal().public().to_owned()],
+            ..settings
+        };
+        let front = Arc::new(Prepared {
+            start,
+            inbox: inbox.clone(),
+        });
         let keys = Keys::new(keys());
-        let server = Server { desk: desk.clone(), front, keys: keys.clone(), visits: Arc::new(MemoryStore::new()), metrics, settings };
+        let server = Server {
+            desk: desk.clone(),
+            front,
+            keys: keys.clone(),
+            visits: Arc::new(MemoryStore::new()),
+            metrics,
+            settings,
+        };
         let listener = TcpListener::bind("127.0.0.1:0").await.expect("a port");
         let at = listener.local_addr().expect("an address");
         let (stop, stopped) = oneshot::channel();
@@ -132,14 +200,31 @@ impl House {
         let told = |told: oneshot::Receiver<()>| async move {
             let _ = told.await;
         };
-        let served = tokio::spawn(serve(listener, Arc::new(server), told(stopped), told(is_drained)));
-        Self { at, desk, clock, inbox, keys, stop: Some(stop), drained: Some(drained), served }
+        let served = tokio::spawn(serve(
+            listener,
+            Arc::new(server),
+            told(stopped),
+            told(is_drained),
+        ));
+        Self {
+            at,
+            desk,
+            clock,
+            inbox,
+            keys,
+            stop: Some(stop),
+            drained: Some(drained),
+            served,
+        }
     }
 
     /// Takes a key away, or gives it another role.
     pub fn change_key(&self, name: &str, role: Option<Role>) {
         let others = keys().into_iter().filter(|key| key.name != name);
-        let changed = keys().into_iter().filter(|key| key.name == name).filter_map(|key| Some(Key { role: role?, ..key }));
+        let changed = keys()
+            .into_iter()
+            .filter(|key| key.name == name)
+            .filter_map(|key| Some(Key { role: role?, ..key }));
         self.keys.replace(others.chain(changed).collect());
     }
 
@@ -164,14 +249,32 @@ impl House {
     }
 
     /// The same with more headers.
-    pub async fn ask_with(&self, token: &str, method: &str, path: &str, body: &Value, more: &[(&str, &str)]) -> Answer {
+    pub async fn ask_with(
+        &self,
+        token: &str,
+        method: &str,
+        path: &str,
+        body: &Value,
+        more: &[(&str, &str)],
+    ) -> Answer {
         send(self.at, &self.request(token, method, path, body, more)).await
     }
 
-    pub fn request(&self, token: &str, method: &str, path: &str, body: &Value, more: &[(&str, &str)]) -> Vec<u8> {
+    pub fn request(
+        &self,
+        token: &str,
+        method: &str,
+        path: &str,
+        body: &Value,
+        more: &[(&str, &str)],
+    ) -> Vec<u8> {
         let (host, (name, value)) = (self.host(), credential(token));
         let mut headers = vec![("Host", host.as_str()), (name, value.as_str())];
-        let body = if body.is_null() { String::new() } else { body.to_string() };
+        let body = if body.is_null() {
+            String::new()
+        } else {
+            body.to_string()
+        };
         if !body.is_empty() {
             headers.push(("Content-Type", "application/json"));
         }
@@ -187,14 +290,28 @@ impl House {
     pub async fn visit(&self, token: &str) -> String {
         let opened = self.ask(token, "POST", "/v1/session", &json!({})).await;
         assert_eq!(opened.status, 204, "{}", opened.body);
-        opened.header("set-cookie").split(';').next().expect("a cookie").to_owned()
+        opened
+            .header("set-cookie")
+            .split(';')
+            .next()
+            .expect("a cookie")
+            .to_owned()
     }
 
     /// A stream of events, its status and headers.
-    pub async fn stream(&self, token: &str, path: &str, more: &[(&str, &str)]) -> (u16, Connection) {
+    pub async fn stream(
+        &self,
+        token: &str,
+        path: &str,
+        more: &[(&str, &str)],
+    ) -> (u16, Connection) {
         let mut headers = vec![("Accept", "text/event-stream")];
         headers.extend(more);
-        let mut connection = Connection::open(self.at, &self.request(token, "GET", path, &Value::Null, &headers)).await;
+        let mut connection = Connection::open(
+            self.at,
+            &self.request(token, "GET", path, &Value::Null, &headers),
+        )
+        .await;
         let (status, _) = connection.head().await;
         (status, connection)
     }
@@ -208,7 +325,11 @@ impl House {
     pub async fn begin_with(&self, asked: &Value) -> DebateId {
         let begun = self.ask("alice-admin", "POST", "/v1/debates", asked).await;
         assert_eq!(begun.status, 202, "{}", begun.body);
-        begun.json()["id"].as_str().expect("an id").parse().expect("an id")
+        begun.json()["id"]
+            .as_str()
+            .expect("an id")
+            .parse()
+            .expect("an id")
     }
 
     /// Starts one that waits at its gate.
@@ -240,16 +361,27 @@ impl House {
 
 /// The header that shows a token, or a cookie.
 pub fn credential(shown: &str) -> (&'static str, String) {
-    if shown.starts_with("rebut=") { ("Cookie", shown.to_owned()) } else { ("Authorization", format!("Bearer {shown}")) }
+    if shown.starts_with("rebut=") {
+        ("Cookie", shown.to_owned())
+    } else {
+        ("Authorization", format!("Bearer {shown}"))
+    }
 }
 
 /// For each owner and role a key whose token is its name.
 fn keys() -> Vec<Key> {
     let roles = [Role::Viewer, Role::Approver, Role::Admin];
-    let owners = ["alice", "bob"].into_iter().flat_map(|owner| roles.map(|role| (owner, role)));
+    let owners = ["alice", "bob"]
+        .into_iter()
+        .flat_map(|owner| roles.map(|role| (owner, role)));
     let key = |(owner, role): (&str, Role)| {
         let name = format!("{owner}-{}", role.as_str());
-        Key { sha256: digest(&name), name, owner: owner.to_owned(), role }
+        Key {
+            sha256: digest(&name),
+            name,
+            owner: owner.to_owned(),
+            role,
+        }
     };
     owners.map(key).collect()
 }
@@ -263,10 +395,24 @@ struct Prepared {
 #[async_trait::async_trait]
 impl Front for Prepared {
     async fn prepare(&self, asked: NewDebate, by: &str) -> Result<Start, Refusal> {
-        let More { caps, approval_seconds, debate_seconds } = asked.limits.into();
+        let More {
+            caps,
+            approval_seconds,
+            debate_seconds,
+        } = asked.limits.into();
         let approval_seconds = approval_seconds.unwrap_or_default();
-        let limits = Limits { caps, approval_seconds, debate_seconds: debate_seconds.unwrap_or_default(), ..Limits::default() };
-        let mut start = Start { format: asked.format, initiated_by: by.to_owned(), limits: Some(limits), ..self.start.clone() };
+        let limits = Limits {
+            caps,
+            approval_seconds,
+            debate_seconds: debate_seconds.unwrap_or_default(),
+            ..Limits::default()
+        };
+        let mut start = Start {
+            format: asked.format,
+            initiated_by: by.to_owned(),
+            limits: Some(limits),
+            ..self.start.clone()
+        };
         for (field, value) in asked.input {
             start.input[field] = value;
         }
@@ -279,7 +425,11 @@ impl Front for Prepared {
     async fn estimate(&self, asked: NewDebate, by: &str) -> Result<Value, Refusal> {
         match asked.format.as_str() {
             "decide" => Ok(json!({ "calls": 3, "for": by })),
-            other => Err(Refusal { message: format!("no {other}"), hint: Some("decide".to_owned()), is_request: true }),
+            other => Err(Refusal {
+                message: format!("no {other}"),
+                hint: Some("decide".to_owned()),
+                is_request: true,
+            }),
         }
     }
 
@@ -325,7 +475,12 @@ pub const WAITING: &str = "recommend 1/human";
 #[async_trait::async_trait]
 impl Inbox for Waiting {
     async fn waiting(&self, debate: DebateId) -> Vec<TurnRequest> {
-        let is_answered = self.0.lock().expect("whole").iter().any(|(known, ..)| *known == debate);
+        let is_answered = self
+            .0
+            .lock()
+            .expect("whole")
+            .iter()
+            .any(|(known, ..)| *known == debate);
         let turn = TurnRequest {
             turn: WAITING.to_owned(),
             agent: "human".to_owned(),
@@ -338,14 +493,28 @@ impl Inbox for Waiting {
         if is_answered { Vec::new() } else { vec![turn] }
     }
 
-    async fn answer(&self, debate: DebateId, turn: &str, by: &str, text: String) -> Result<(), NotTaken> {
-        if !self.waiting(debate).await.iter().any(|waits| waits.turn == turn) {
+    async fn answer(
+        &self,
+        debate: DebateId,
+        turn: &str,
+        by: &str,
+        text: String,
+    ) -> Result<(), NotTaken> {
+        if !self
+            .waiting(debate)
+            .await
+            .iter()
+            .any(|waits| waits.turn == turn)
+        {
             return Err(NotTaken::Gone);
         }
         if text == "wrong" {
             return Err(NotTaken::Wrong("`option` is missing".to_owned()));
         }
-        self.0.lock().expect("whole").push((debate, by.to_owned(), text));
+        self.0
+            .lock()
+            .expect("whole")
+            .push((debate, by.to_owned(), text));
         Ok(())
     }
 }

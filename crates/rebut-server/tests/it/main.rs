@@ -1,4 +1,5 @@
-//! The server against real sockets on loopback: the whole cycle, streams, gates, keys and owners, limits, the document of the interface.
+//! The server against real sockets on loopback: the whole cycle, streams, gates, keys and owners,
+//! limits, the document of the interface.
 
 mod creating;
 mod cycle;

@@ -1,4 +1,5 @@
-//! A small HTTP client that sends exactly what a test says, and reads what comes, piece by piece where it must.
+//! A small HTTP client that sends exactly what a test says, and reads what comes, piece by piece
+//! where it must.
 
 use serde_json::Value;
 use std::{collections::HashMap, net::SocketAddr, time::Duration};
@@ -24,7 +25,10 @@ impl Answer {
     }
 
     pub fn header(&self, name: &str) -> &str {
-        self.headers.get(name).map(String::as_str).unwrap_or_default()
+        self.headers
+            .get(name)
+            .map(String::as_str)
+            .unwrap_or_default()
     }
 }
 
@@ -36,7 +40,11 @@ pub async fn send(at: SocketAddr, bytes: &[u8]) -> Answer {
     while let Some(piece) = connection.piece().await {
         body.push_str(&piece);
     }
-    Answer { status, headers, body }
+    Answer {
+        status,
+        headers,
+        body,
+    }
 }
 
 /// The bytes of a request that ends its connection.
@@ -69,23 +77,37 @@ impl Connection {
     pub async fn open(at: SocketAddr, bytes: &[u8]) -> Self {
         let mut stream = TcpStream::connect(at).await.expect("the server listens");
         stream.write_all(bytes).await.expect("it takes the request");
-        Self { reader: BufReader::new(stream), left: Left::Nothing, text: String::new() }
+        Self {
+            reader: BufReader::new(stream),
+            left: Left::Nothing,
+            text: String::new(),
+        }
     }
 
     /// Status and headers.
     pub async fn head(&mut self) -> (u16, HashMap<String, String>) {
         let first = self.line().await;
-        let status = first.split(' ').nth(1).and_then(|status| status.parse().ok());
+        let status = first
+            .split(' ')
+            .nth(1)
+            .and_then(|status| status.parse().ok());
         let status = status.unwrap_or_else(|| panic!("an answer, not `{first}`"));
         let mut headers = HashMap::new();
         loop {
             let line = self.line().await;
-            let Some((name, value)) = line.split_once(':') else { break };
+            let Some((name, value)) = line.split_once(':') else {
+                break;
+            };
             headers.insert(name.to_ascii_lowercase(), value.trim().to_owned());
         }
         self.left = match headers.get("content-length") {
             Some(length) => Left::Bytes(length.parse().expect("a number")),
-            None if headers.get("transfer-encoding").is_some_and(|coding| coding == "chunked") => Left::Chunks,
+            None if headers
+                .get("transfer-encoding")
+                .is_some_and(|coding| coding == "chunked") =>
+            {
+                Left::Chunks
+            }
             None => Left::Nothing,
         };
         (status, headers)
@@ -93,7 +115,9 @@ impl Connection {
 
     async fn line(&mut self) -> String {
         let mut line = String::new();
-        let read = tokio::time::timeout(PATIENCE, self.reader.read_line(&mut line)).await.expect("it answers");
+        let read = tokio::time::timeout(PATIENCE, self.reader.read_line(&mut line))
+            .await
+            .expect("it answers");
         read.expect("readable");
         line.trim_end().to_owned()
     }
@@ -106,10 +130,14 @@ impl Connection {
                 self.left = Left::Nothing;
                 size
             }
-            Left::Chunks => usize::from_str_radix(&self.line().await, 16).ok().filter(|size| *size > 0)?,
+            Left::Chunks => usize::from_str_radix(&self.line().await, 16)
+                .ok()
+                .filter(|size| *size > 0)?,
         };
         let mut bytes = vec![0; size];
-        let read = tokio::time::timeout(PATIENCE, self.reader.read_exact(&mut bytes)).await.expect("it answers");
+        let read = tokio::time::timeout(PATIENCE, self.reader.read_exact(&mut bytes))
+            .await
+            .expect("it answers");
         read.expect("as much as was announced");
         if matches!(self.left, Left::Chunks) {
             self.line().await;
@@ -120,7 +148,9 @@ impl Connection {
     /// Whatever comes until the connection is closed.
     pub async fn rest(&mut self) -> String {
         let mut text = String::new();
-        let read = tokio::time::timeout(PATIENCE, self.reader.read_to_string(&mut text)).await.expect("it is closed");
+        let read = tokio::time::timeout(PATIENCE, self.reader.read_to_string(&mut text))
+            .await
+            .expect("it is closed");
         read.expect("text");
         text
     }
@@ -171,13 +201,19 @@ impl Event {
     /// Any of the three line ends that the standard knows ends a line.
     fn parse(block: &str) -> Self {
         let mut event = Self::default();
-        for line in block.split(['\n', '\r']).filter(|line| !line.is_empty() && !line.starts_with(':')) {
+        for line in block
+            .split(['\n', '\r'])
+            .filter(|line| !line.is_empty() && !line.starts_with(':'))
+        {
             let (field, value) = line.split_once(':').unwrap_or((line, ""));
             let value = value.strip_prefix(' ').unwrap_or(value);
             match field {
                 "id" => event.id = Some(value.parse().expect("a number")),
                 "event" => event.name = Some(value.to_owned()),
-                "data" => event.data = Some(serde_json::from_str(value).expect("data is JSON on one line")),
+                "data" => {
+                    event.data =
+                        Some(serde_json::from_str(value).expect("data is JSON on one line"))
+                }
                 "retry" => {}
                 other => panic!("a field that nobody sends: {other} in {block:?}"),
             }

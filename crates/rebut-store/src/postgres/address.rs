@@ -15,19 +15,22 @@ use tokio_postgres::{
 };
 use tokio_postgres_rustls::MakeRustlsConnect;
 
-/// Longest time to make a connection, and to hear of one that is silent, unless the URL says another.
+/// Longest time to make a connection, and to hear of one that is silent, unless the URL says
+/// another.
 const CONNECT: Duration = Duration::from_secs(10);
 
-/// Everything of ours is in one schema, beside whatever else the database holds. Nothing waits for ever; a
-/// node that stops in the middle of a transaction must not keep the others waiting. Whatever is
-/// acknowledged is on the disk, and at the synchronous standby where there is one; a server that is set to
-/// more keeps that.
-const SETTINGS: &str = "SET search_path = rebut; SET client_min_messages = warning; SET statement_timeout = '30s'; SET lock_timeout = '10s'; \
+/// Everything of ours is in one schema, beside whatever else the database holds. Nothing waits for
+/// ever; a node that stops in the middle of a transaction must not keep the others waiting.
+/// Whatever is acknowledged is on the disk, and at the synchronous standby where there is one; a
+/// server that is set to more keeps that.
+const SETTINGS: &str = "SET search_path = rebut; SET client_min_messages = warning; SET \
+    statement_timeout = '30s'; SET lock_timeout = '10s'; \
                         SET idle_in_transaction_session_timeout = '10s'; \
-                        SELECT set_config('synchronous_commit', 'on', false) WHERE current_setting('synchronous_commit') <> 'remote_apply'";
+                        SELECT set_config('synchronous_commit', 'on', false) WHERE \
+                        current_setting('synchronous_commit') <> 'remote_apply'";
 
-const MEANT: &str =
-    "it is written postgres://USER:PASSWORD@HOST:PORT/NAME, and special characters in it as % and two digits (`@` is `%40`)";
+const MEANT: &str = "it is written postgres://USER:PASSWORD@HOST:PORT/NAME, and special characters \
+    in it as % and two digits (`@` is `%40`)";
 
 /// A database, by its URL.
 #[derive(Clone)]
@@ -43,21 +46,35 @@ pub(super) struct Address {
 impl Address {
     /// Reads the URL. `sslmode=require` asks for TLS with a certificate that this machine trusts.
     pub(super) fn parse(url: &str) -> Result<Self, StoreError> {
-        let mut config = read(url).ok_or_else(|| no_place(HIDDEN, &format!("its URL cannot be read: {MEANT}")))?;
+        let mut config = read(url)
+            .ok_or_else(|| no_place(HIDDEN, &format!("its URL cannot be read: {MEANT}")))?;
         let shown = show(&config);
         if config.get_hosts().is_empty() {
             return Err(no_place(&shown, &format!("the URL names no host: {MEANT}")));
         }
         set_defaults(&mut config, url);
         let tls = match config.get_ssl_mode() {
-            SslMode::Require => Some(trusting_this_machine().map_err(|error| no_place(&shown, &format!("TLS: {error}")))?),
+            SslMode::Require => Some(
+                trusting_this_machine()
+                    .map_err(|error| no_place(&shown, &format!("TLS: {error}")))?,
+            ),
             _ => None,
         };
-        let hosts: Vec<Config> = (0..config.get_hosts().len()).map(|at| only(&config, at)).collect();
-        // As everywhere with PostgreSQL, a time in the URL is for each host; ours is for all of them
-        // together.
-        let patience = config.get_connect_timeout().copied().unwrap_or(CONNECT / u32::try_from(hosts.len()).unwrap_or(u32::MAX));
-        Ok(Self { hosts, patience, shown, tls })
+        let hosts: Vec<Config> = (0..config.get_hosts().len())
+            .map(|at| only(&config, at))
+            .collect();
+        // As everywhere with PostgreSQL, a time in the URL is for each host; ours is for all of
+        // them together.
+        let patience = config
+            .get_connect_timeout()
+            .copied()
+            .unwrap_or(CONNECT / u32::try_from(hosts.len()).unwrap_or(u32::MAX));
+        Ok(Self {
+            hosts,
+            patience,
+            shown,
+            tls,
+        })
     }
 
     /// The URL for people: who and where, no password.
@@ -70,29 +87,37 @@ impl Address {
         self.open(None).await
     }
 
-    /// A further connection: the place was the right one, so that whatever refuses it now may let it in
-    /// again. A backup that is restored drops the database before it makes it anew.
+    /// A further connection: the place was the right one, so that whatever refuses it now may let
+    /// it in again. A backup that is restored drops the database before it makes it anew.
     pub(super) async fn reconnect(&self) -> Result<Link, StoreError> {
         self.open(None).await.map_err(|error| match error {
-            StoreError::NoPlace { path, why } => StoreError::Unavailable(format!("connecting to {path}: {why}")),
+            StoreError::NoPlace { path, why } => {
+                StoreError::Unavailable(format!("connecting to {path}: {why}"))
+            }
             away => away,
         })
     }
 
     /// A new connection whose notifications are sent on. The channel closes when it breaks.
-    pub(super) async fn connect_and_hear(&self, heard: UnboundedSender<Notification>) -> Result<Link, StoreError> {
+    pub(super) async fn connect_and_hear(
+        &self,
+        heard: UnboundedSender<Notification>,
+    ) -> Result<Link, StoreError> {
         self.open(Some(heard)).await
     }
 
-    /// Tries one host after the other, each for its share of the time: one that is silent leaves the others
-    /// theirs.
+    /// Tries one host after the other, each for its share of the time: one that is silent leaves
+    /// the others theirs.
     async fn open(&self, heard: Option<UnboundedSender<Notification>>) -> Result<Link, StoreError> {
         let mut why: Option<StoreError> = None;
         for host in self.in_order() {
             match self.open_at(host, heard.clone()).await {
                 Ok(link) => return Ok(link),
-                // One that may be back is worth more words than one that refuses: it may be the right one.
-                Err(error) if matches!(why, Some(StoreError::Unavailable(_))) && !matches!(error, StoreError::Unavailable(_)) => {}
+                // One that may be back is worth more words than one that refuses: it may be the
+                // right one.
+                Err(error)
+                    if matches!(why, Some(StoreError::Unavailable(_)))
+                        && !matches!(error, StoreError::Unavailable(_)) => {}
                 Err(error) => why = Some(error),
             }
         }
@@ -109,13 +134,20 @@ impl Address {
         hosts
     }
 
-    async fn open_at(&self, host: &Config, heard: Option<UnboundedSender<Notification>>) -> Result<Link, StoreError> {
+    async fn open_at(
+        &self,
+        host: &Config,
+        heard: Option<UnboundedSender<Notification>>,
+    ) -> Result<Link, StoreError> {
         let connecting = async {
             let client = match &self.tls {
-                Some(tls) => host.connect(tls.clone()).await.map(|(client, connection)| {
-                    drive(connection, heard);
-                    client
-                })?,
+                Some(tls) => host
+                    .connect(tls.clone())
+                    .await
+                    .map(|(client, connection)| {
+                        drive(connection, heard);
+                        client
+                    })?,
                 None => host.connect(NoTls).await.map(|(client, connection)| {
                     drive(connection, heard);
                     client
@@ -137,7 +169,12 @@ impl Address {
 
 /// What the URL does not say.
 fn set_defaults(config: &mut Config, url: &str) {
-    let says = |key: &str| url.split_once('?').is_some_and(|(_, rest)| rest.split('&').any(|pair| pair.starts_with(&format!("{key}="))));
+    let says = |key: &str| {
+        url.split_once('?').is_some_and(|(_, rest)| {
+            rest.split('&')
+                .any(|pair| pair.starts_with(&format!("{key}=")))
+        })
+    };
     if !says("keepalives_idle") {
         config.keepalives_idle(CONNECT);
     }
@@ -194,20 +231,27 @@ fn only(config: &Config, at: usize) -> Config {
     if let Some(times) = config.get_keepalives_retries() {
         one.keepalives_retries(times);
     }
-    one.keepalives(config.get_keepalives()).keepalives_idle(config.get_keepalives_idle());
-    one.ssl_mode(config.get_ssl_mode()).ssl_negotiation(config.get_ssl_negotiation()).channel_binding(config.get_channel_binding());
-    one.target_session_attrs(config.get_target_session_attrs()).load_balance_hosts(config.get_load_balance_hosts());
+    one.keepalives(config.get_keepalives())
+        .keepalives_idle(config.get_keepalives_idle());
+    one.ssl_mode(config.get_ssl_mode())
+        .ssl_negotiation(config.get_ssl_negotiation())
+        .channel_binding(config.get_channel_binding());
+    one.target_session_attrs(config.get_target_session_attrs())
+        .load_balance_hosts(config.get_load_balance_hosts());
     one
 }
 
-/// A URL for people: who and where, no password. One that cannot be read is not shown at all: any part of it may be the password.
+/// A URL for people: who and where, no password. One that cannot be read is not shown at all: any
+/// part of it may be the password.
 pub fn shown(url: &str) -> String {
     read(url).map_or_else(|| HIDDEN.to_owned(), |config| show(&config))
 }
 
 /// The password in a URL, for whoever keeps it out of sight.
 pub fn password(url: &str) -> Option<String> {
-    read(url)?.get_password().map(|password| String::from_utf8_lossy(password).into_owned())
+    read(url)?
+        .get_password()
+        .map(|password| String::from_utf8_lossy(password).into_owned())
 }
 
 /// Whether a text is the URL of a PostgreSQL database.
@@ -223,17 +267,45 @@ fn read(url: &str) -> Option<Config> {
         return None;
     }
     // We verify whenever we encrypt.
-    let config: Config = url.replace("sslmode=verify-full", "sslmode=require").parse().ok()?;
-    // An `@` further on means that the password held one, and that a part of it was taken for something else.
+    let config: Config = url
+        .replace("sslmode=verify-full", "sslmode=require")
+        .parse()
+        .ok()?;
+    // An `@` further on means that the password held one, and that a part of it was taken for
+    // something else.
     let is_clear = |text: &str| !text.contains('@');
-    (config.get_hosts().iter().all(|host| is_clear(&host_text(host))) && config.get_dbname().is_none_or(is_clear)).then_some(config)
+    (config
+        .get_hosts()
+        .iter()
+        .all(|host| is_clear(&host_text(host)))
+        && config.get_dbname().is_none_or(is_clear))
+    .then_some(config)
 }
 
 fn show(config: &Config) -> String {
-    let user = config.get_user().map(|user| format!("{user}@")).unwrap_or_default();
-    let port = |at: usize| config.get_ports().get(at).or(config.get_ports().first()).map(|port| format!(":{port}")).unwrap_or_default();
-    let hosts: Vec<String> = config.get_hosts().iter().enumerate().map(|(at, host)| host_text(host) + &port(at)).collect();
-    let shown = format!("postgres://{user}{}/{}", hosts.join(","), config.get_dbname().unwrap_or_default());
+    let user = config
+        .get_user()
+        .map(|user| format!("{user}@"))
+        .unwrap_or_default();
+    let port = |at: usize| {
+        config
+            .get_ports()
+            .get(at)
+            .or(config.get_ports().first())
+            .map(|port| format!(":{port}"))
+            .unwrap_or_default()
+    };
+    let hosts: Vec<String> = config
+        .get_hosts()
+        .iter()
+        .enumerate()
+        .map(|(at, host)| host_text(host) + &port(at))
+        .collect();
+    let shown = format!(
+        "postgres://{user}{}/{}",
+        hosts.join(","),
+        config.get_dbname().unwrap_or_default()
+    );
     rebut_engine::clean::on_one_line(&shown)
 }
 
@@ -246,16 +318,23 @@ fn host_text(host: &Host) -> String {
 }
 
 fn no_place(shown: &str, why: &str) -> StoreError {
-    StoreError::NoPlace { path: shown.to_owned(), why: why.to_owned() }
+    StoreError::NoPlace {
+        path: shown.to_owned(),
+        why: why.to_owned(),
+    }
 }
 
 fn trusting_this_machine() -> Result<MakeRustlsConnect, rustls::Error> {
     let provider = Arc::new(rustls::crypto::ring::default_provider());
-    let builder = rustls::ClientConfig::builder_with_provider(provider).with_safe_default_protocol_versions()?;
-    Ok(MakeRustlsConnect::new(builder.with_platform_verifier()?.with_no_client_auth()))
+    let builder = rustls::ClientConfig::builder_with_provider(provider)
+        .with_safe_default_protocol_versions()?;
+    Ok(MakeRustlsConnect::new(
+        builder.with_platform_verifier()?.with_no_client_auth(),
+    ))
 }
 
-/// Moves the connection's bytes until it ends. Whoever waits for an answer is told of a failure there.
+/// Moves the connection's bytes until it ends. Whoever waits for an answer is told of a failure
+/// there.
 fn drive<S, T>(mut connection: Connection<S, T>, heard: Option<UnboundedSender<Notification>>)
 where
     S: AsyncRead + AsyncWrite + Unpin + Send + 'static,
@@ -278,9 +357,18 @@ mod tests {
     #[test]
     fn no_password_is_ever_shown() {
         let rows = [
-            ("postgres://ada:s3cret@db.example:5433/debates", "postgres://ada@db.example:5433/debates"),
-            ("postgresql://ada:s3cret@one,two/debates?sslmode=verify-full", "postgres://ada@one:5432,two:5432/debates"),
-            ("postgres://ada@db/x?password=s3cret&application_name=s3cret", "postgres://ada@db:5432/x"),
+            (
+                "postgres://ada:s3cret@db.example:5433/debates",
+                "postgres://ada@db.example:5433/debates",
+            ),
+            (
+                "postgresql://ada:s3cret@one,two/debates?sslmode=verify-full",
+                "postgres://ada@one:5432,two:5432/debates",
+            ),
+            (
+                "postgres://ada@db/x?password=s3cret&application_name=s3cret",
+                "postgres://ada@db:5432/x",
+            ),
             ("postgres://ada:s3/c?ret@db/x", "postgres://ada@db:5432/x"),
             ("postgres://ada:x@s3cret@db/x", HIDDEN),
             ("postgres://ada:x@a/s3cret@db/x", HIDDEN),
@@ -290,7 +378,10 @@ mod tests {
         ];
         for (url, expected) in rows {
             assert_eq!(shown(url), expected, "{url}");
-            let error = Address::parse(url).err().map(|error| error.to_string()).unwrap_or_default();
+            let error = Address::parse(url)
+                .err()
+                .map(|error| error.to_string())
+                .unwrap_or_default();
             assert!(!error.contains("s3cret"), "{url}: {error}");
             assert_eq!(error.is_empty(), expected != HIDDEN, "{url}: {error}");
         }
@@ -299,12 +390,29 @@ mod tests {
     #[test]
     fn the_url_s_own_settings_hold() {
         let seconds = Duration::from_secs;
-        // The time for each host, and the keepalive: how long after the last word, how often, how many times.
+        // The time for each host, and the keepalive: how long after the last word, how often, how
+        // many times.
         let rows = [
-            ("postgres://db/x", seconds(10), (seconds(10), seconds(10), 3)),
-            ("postgres://one,two/x", seconds(5), (seconds(10), seconds(10), 3)),
-            ("postgres://one,two/x?connect_timeout=3", seconds(3), (seconds(10), seconds(10), 3)),
-            ("postgres://db/x?connect_timeout=60", seconds(60), (seconds(10), seconds(10), 3)),
+            (
+                "postgres://db/x",
+                seconds(10),
+                (seconds(10), seconds(10), 3),
+            ),
+            (
+                "postgres://one,two/x",
+                seconds(5),
+                (seconds(10), seconds(10), 3),
+            ),
+            (
+                "postgres://one,two/x?connect_timeout=3",
+                seconds(3),
+                (seconds(10), seconds(10), 3),
+            ),
+            (
+                "postgres://db/x?connect_timeout=60",
+                seconds(60),
+                (seconds(10), seconds(10), 3),
+            ),
             (
                 "postgres://db/x?keepalives_idle=7200&keepalives_interval=4&keepalives_retries=9",
                 seconds(10),
@@ -315,8 +423,16 @@ mod tests {
             let address = Address::parse(url).expect(url);
             assert_eq!(address.patience, patience, "{url}");
             for host in &address.hosts {
-                let found = (host.get_keepalives_idle(), host.get_keepalives_interval(), host.get_keepalives_retries());
-                assert_eq!(found, (keepalive.0, Some(keepalive.1), Some(keepalive.2)), "{url}");
+                let found = (
+                    host.get_keepalives_idle(),
+                    host.get_keepalives_interval(),
+                    host.get_keepalives_retries(),
+                );
+                assert_eq!(
+                    found,
+                    (keepalive.0, Some(keepalive.1), Some(keepalive.2)),
+                    "{url}"
+                );
             }
         }
     }
@@ -330,7 +446,10 @@ mod tests {
         let hosts = Address::parse(url).expect("a URL").hosts;
         let mut together = Config::new();
         for (at, host) in hosts.iter().enumerate() {
-            assert_eq!((host.get_hosts().len(), host.get_ports()), (1, &[at as u16 + 1][..]));
+            assert_eq!(
+                (host.get_hosts().len(), host.get_ports()),
+                (1, &[at as u16 + 1][..])
+            );
             // What is common to all, with the hosts of all, is the whole again.
             let mut rest = host.clone();
             if at == 0 {
@@ -341,7 +460,9 @@ mod tests {
                 Host::Tcp(name) => together.host(name),
                 Host::Unix(path) => together.host_path(path),
             };
-            together.port(host.get_ports()[0]).hostaddr(host.get_hostaddrs()[0]);
+            together
+                .port(host.get_ports()[0])
+                .hostaddr(host.get_hostaddrs()[0]);
         }
         assert_eq!(together, whole);
     }
@@ -349,13 +470,24 @@ mod tests {
     #[tokio::test]
     async fn a_silent_host_leaves_the_others_their_time() {
         // One takes connections and says nothing; the other hangs up, which is an answer.
-        let silent = tokio::net::TcpListener::bind("127.0.0.1:0").await.expect("a port");
-        let other = tokio::net::TcpListener::bind("127.0.0.1:0").await.expect("a port");
-        let ports = [&silent, &other].map(|listener| listener.local_addr().expect("an address").port());
-        let url = format!("postgres://ada@127.0.0.1:{},127.0.0.1:{}/x?connect_timeout=1", ports[0], ports[1]);
+        let silent = tokio::net::TcpListener::bind("127.0.0.1:0")
+            .await
+            .expect("a port");
+        let other = tokio::net::TcpListener::bind("127.0.0.1:0")
+            .await
+            .expect("a port");
+        let ports =
+            [&silent, &other].map(|listener| listener.local_addr().expect("an address").port());
+        let url = format!(
+            "postgres://ada@127.0.0.1:{},127.0.0.1:{}/x?connect_timeout=1",
+            ports[0], ports[1]
+        );
         let address = Address::parse(&url).expect("a URL");
         let (tried, connected) = tokio::join!(other.accept(), address.connect());
         drop(tried.expect("the second host is tried"));
-        assert!(matches!(connected, Err(StoreError::Unavailable(_))), "nobody there is a server");
+        assert!(
+            matches!(connected, Err(StoreError::Unavailable(_))),
+            "nobody there is a server"
+        );
     }
 }

@@ -1,5 +1,5 @@
-//! The database's clock, which decides for all nodes: asked now and then, and in between followed on this
-//! process's monotonic clock. What time this machine thinks it is counts for nothing.
+//! The database's clock, which decides for all nodes: asked now and then, and in between followed
+//! on this process's monotonic clock. What time this machine thinks it is counts for nothing.
 
 use super::pool::Pool;
 use jiff::{SignedDuration, Timestamp};
@@ -11,10 +11,11 @@ use std::{
 use tokio_postgres::Row;
 
 /// What time it is there, in microseconds since 1970.
-pub(super) const QUESTION: &str = "SELECT (extract(epoch FROM clock_timestamp()) * 1000000)::bigint";
+pub(super) const QUESTION: &str =
+    "SELECT (extract(epoch FROM clock_timestamp()) * 1000000)::bigint";
 
-/// It is asked so often while nobody needs it. A machine that slept, whose monotonic clock stood still,
-/// knows the time again after this.
+/// It is asked so often while nobody needs it. A machine that slept, whose monotonic clock stood
+/// still, knows the time again after this.
 const EVERY: Duration = Duration::from_secs(5);
 
 /// The database's clock as this process knows it.
@@ -51,11 +52,17 @@ impl DatabaseClock {
 }
 
 fn sample(asked: Instant, answer: &[Row]) -> Result<Sample, StoreError> {
-    let failed = |why: &dyn std::fmt::Display| StoreError::Failed(format!("asking the database for the time: {why}"));
+    let failed = |why: &dyn std::fmt::Display| {
+        StoreError::Failed(format!("asking the database for the time: {why}"))
+    };
     let row = answer.first().ok_or_else(|| failed(&"no answer"))?;
-    let time = Timestamp::from_microsecond(row.try_get(0).map_err(|error| failed(&error))?).map_err(|error| failed(&error))?;
+    let time = Timestamp::from_microsecond(row.try_get(0).map_err(|error| failed(&error))?)
+        .map_err(|error| failed(&error))?;
     // It looked at its clock somewhere between question and answer.
-    Ok(Sample { time, at: asked + asked.elapsed() / 2 })
+    Ok(Sample {
+        time,
+        at: asked + asked.elapsed() / 2,
+    })
 }
 
 /// Asks the database for its time every few seconds, until it is dropped.

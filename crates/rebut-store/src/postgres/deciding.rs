@@ -42,7 +42,9 @@ pub(super) struct Claimed {
 impl Facts {
     /// What was found.
     pub(super) fn new(found: impl IntoIterator<Item = (DebateId, Fact)>) -> Self {
-        Self { debates: found.into_iter().collect() }
+        Self {
+            debates: found.into_iter().collect(),
+        }
     }
 
     /// For each work, in order, whether `me` may write it.
@@ -59,13 +61,24 @@ impl Facts {
                     return Err(StoreError::NotFound(append.debate.to_string()));
                 }
                 fact.check(append, me)?;
-                if tombstone.debate != append.debate || tombstone.seq == 0 || tombstone.seq > fact.count {
-                    return Err(StoreError::NotFound(format!("event {} of {}", tombstone.seq, append.debate)));
+                if tombstone.debate != append.debate
+                    || tombstone.seq == 0
+                    || tombstone.seq > fact.count
+                {
+                    return Err(StoreError::NotFound(format!(
+                        "event {} of {}",
+                        tombstone.seq, append.debate
+                    )));
                 }
                 fact.append(append, me)
             }
             Work::Remove(debate) => match std::mem::take(self.debate(*debate)) {
-                Fact { count: 0, kept: false, claim: None, .. } => Err(StoreError::NotFound(debate.to_string())),
+                Fact {
+                    count: 0,
+                    kept: false,
+                    claim: None,
+                    ..
+                } => Err(StoreError::NotFound(debate.to_string())),
                 _ => Ok(()),
             },
         }
@@ -81,10 +94,17 @@ impl Fact {
         self.check(append, me)?;
         self.count += append.records.len() as u64;
         self.head = append.records.last().map_or(self.head, |last| last.hash);
-        self.kept |= append.session.is_some() || !append.checkpoints.is_empty() || !append.turns.is_empty();
+        self.kept |=
+            append.session.is_some() || !append.checkpoints.is_empty() || !append.turns.is_empty();
         match append.claim {
             Claim::Keep | Claim::Hold => {}
-            Claim::Take => self.claim = Some(Claimed { node: me, holder: String::new(), is_living: true }),
+            Claim::Take => {
+                self.claim = Some(Claimed {
+                    node: me,
+                    holder: String::new(),
+                    is_living: true,
+                })
+            }
             Claim::Release => self.claim = None,
         }
         Ok(())
@@ -96,25 +116,48 @@ impl Fact {
         if let Some(error) = append.misfit() {
             return Err(StoreError::Failed(error));
         }
-        let conflict = StoreError::Conflict { debate, count: self.count, head: self.head };
+        let conflict = StoreError::Conflict {
+            debate,
+            count: self.count,
+            head: self.head,
+        };
         if self.count < append.after {
-            // The database went back, and its claims with it: they say nothing about who runs the debate now.
+            // The database went back, and its claims with it: they say nothing about who runs the
+            // debate now.
             return Err(conflict);
         }
         let other = self.claim.as_ref().filter(|claim| claim.node != me);
         let living = other.filter(|claim| claim.is_living);
         match append.claim {
-            Claim::Take if let Some(claim) = living => return Err(StoreError::Held { debate, by: claim.holder.clone() }),
+            Claim::Take if let Some(claim) = living => {
+                return Err(StoreError::Held {
+                    debate,
+                    by: claim.holder.clone(),
+                });
+            }
             // The end of a debate is written by whoever runs it, as everything before.
-            Claim::Release if let Some(claim) = living => return Err(StoreError::Lost { debate, by: claim.holder.clone() }),
-            // An expired lease that nobody took is still ours; one that is gone was taken and given up by another.
+            Claim::Release if let Some(claim) = living => {
+                return Err(StoreError::Lost {
+                    debate,
+                    by: claim.holder.clone(),
+                });
+            }
+            // An expired lease that nobody took is still ours; one that is gone was taken and given
+            // up by another.
             Claim::Hold if self.claim.is_none() || other.is_some() => {
-                let by = other.map_or_else(|| "another process, which has let go of it since".to_owned(), |claim| claim.holder.clone());
+                let by = other.map_or_else(
+                    || "another process, which has let go of it since".to_owned(),
+                    |claim| claim.holder.clone(),
+                );
                 return Err(StoreError::Lost { debate, by });
             }
             _ => {}
         }
-        if (self.count, self.head) == (append.after, append.prev) { Ok(()) } else { Err(conflict) }
+        if (self.count, self.head) == (append.after, append.prev) {
+            Ok(())
+        } else {
+            Err(conflict)
+        }
     }
 }
 
@@ -127,21 +170,50 @@ mod tests {
         let (me, other) = (Uuid::from_u128(1), Uuid::from_u128(2));
         let debate = DebateId::new();
         let by = || "another node".to_owned();
-        let lease = |node, is_living| Some(Claimed { node, holder: by(), is_living });
-        let (held, lost) = (Err(StoreError::Held { debate, by: by() }), Err(StoreError::Lost { debate, by: by() }));
-        let gone = Err(StoreError::Lost { debate, by: "another process, which has let go of it since".to_owned() });
+        let lease = |node, is_living| {
+            Some(Claimed {
+                node,
+                holder: by(),
+                is_living,
+            })
+        };
+        let (held, lost) = (
+            Err(StoreError::Held { debate, by: by() }),
+            Err(StoreError::Lost { debate, by: by() }),
+        );
+        let gone = Err(StoreError::Lost {
+            debate,
+            by: "another process, which has let go of it since".to_owned(),
+        });
         // The lease, then what comes of: take, hold, release, keep.
         let rows = [
             (None, [Ok(()), gone, Ok(()), Ok(())]),
             (lease(me, true), [Ok(()), Ok(()), Ok(()), Ok(())]),
             (lease(me, false), [Ok(()), Ok(()), Ok(()), Ok(())]),
-            (lease(other, true), [held, lost.clone(), lost.clone(), Ok(())]),
+            (
+                lease(other, true),
+                [held, lost.clone(), lost.clone(), Ok(())],
+            ),
             (lease(other, false), [Ok(()), lost, Ok(()), Ok(())]),
         ];
         for (claim, expected) in rows {
             let answers = [Claim::Take, Claim::Hold, Claim::Release, Claim::Keep].map(|wanted| {
-                let mut facts = Facts::new([(debate, Fact { claim: claim.clone(), ..Fact::default() })]);
-                facts.decide(&[Work::Append(Append { claim: wanted, ..Append::new(debate, 0, Hash::default()) })], me).remove(0)
+                let mut facts = Facts::new([(
+                    debate,
+                    Fact {
+                        claim: claim.clone(),
+                        ..Fact::default()
+                    },
+                )]);
+                facts
+                    .decide(
+                        &[Work::Append(Append {
+                            claim: wanted,
+                            ..Append::new(debate, 0, Hash::default())
+                        })],
+                        me,
+                    )
+                    .remove(0)
             });
             assert_eq!(answers, expected, "{claim:?}");
         }
@@ -150,9 +222,32 @@ mod tests {
     #[test]
     fn works_of_a_batch_see_those_before_them() {
         let debate = DebateId::new();
-        let append = |after, claim| Work::Append(Append { claim, ..Append::new(debate, after, Hash::default()) });
-        let works = [append(0, Claim::Hold), append(0, Claim::Take), append(0, Claim::Hold), Work::Remove(debate), Work::Remove(debate)];
+        let append = |after, claim| {
+            Work::Append(Append {
+                claim,
+                ..Append::new(debate, after, Hash::default())
+            })
+        };
+        let works = [
+            append(0, Claim::Hold),
+            append(0, Claim::Take),
+            append(0, Claim::Hold),
+            Work::Remove(debate),
+            Work::Remove(debate),
+        ];
         let answers = Facts::default().decide(&works, Uuid::from_u128(1));
-        assert!(matches!(answers[..], [Err(StoreError::Lost { .. }), Ok(()), Ok(()), Ok(()), Err(StoreError::NotFound(_))]), "{answers:?}");
+        assert!(
+            matches!(
+                answers[..],
+                [
+                    Err(StoreError::Lost { .. }),
+                    Ok(()),
+                    Ok(()),
+                    Ok(()),
+                    Err(StoreError::NotFound(_))
+                ]
+            ),
+            "{answers:?}"
+        );
     }
 }

@@ -1,5 +1,5 @@
-//! A connection under the name that its server has for it, so that a commit that was not answered in time
-//! can be asked after: by another connection, whether it is still under way there.
+//! A connection under the name that its server has for it, so that a commit that was not answered
+//! in time can be asked after: by another connection, whether it is still under way there.
 
 use super::trouble;
 use rebut_engine::store::StoreError;
@@ -16,8 +16,18 @@ macro_rules! name {
     };
 }
 
-const OWN_NAME: &str = concat!("SELECT ", name!(), " FROM pg_catalog.pg_stat_get_activity(pg_catalog.pg_backend_pid())");
-const STILL_THERE: &str = concat!("SELECT ", name!(), " FROM pg_catalog.pg_stat_activity WHERE ", name!(), " = ANY ($1)");
+const OWN_NAME: &str = concat!(
+    "SELECT ",
+    name!(),
+    " FROM pg_catalog.pg_stat_get_activity(pg_catalog.pg_backend_pid())"
+);
+const STILL_THERE: &str = concat!(
+    "SELECT ",
+    name!(),
+    " FROM pg_catalog.pg_stat_activity WHERE ",
+    name!(),
+    " = ANY ($1)"
+);
 
 /// A connection with our settings, and what its server calls it.
 pub(super) struct Link {
@@ -28,7 +38,9 @@ pub(super) struct Link {
 impl Link {
     /// Makes the settings, and asks for the name.
     pub(super) async fn new(client: Client, settings: &str) -> Result<Self, Error> {
-        let answers = client.simple_query(&format!("{settings}; {OWN_NAME}")).await?;
+        let answers = client
+            .simple_query(&format!("{settings}; {OWN_NAME}"))
+            .await?;
         let name = answers.iter().rev().find_map(|answer| match answer {
             SimpleQueryMessage::Row(row) => row.get(0),
             _ => None,
@@ -46,10 +58,10 @@ impl Deref for Link {
     }
 }
 
-/// Commits that were not answered in time. A commit that waits for a synchronous standby has no end of its
-/// own, and cutting it short would acknowledge what the standby does not have. So it is left alone, and
-/// while the server has one of ours nothing more is begun there: each would take another connection, until
-/// none is left.
+/// Commits that were not answered in time. A commit that waits for a synchronous standby has no end
+/// of its own, and cutting it short would acknowledge what the standby does not have. So it is left
+/// alone, and while the server has one of ours nothing more is begun there: each would take another
+/// connection, until none is left.
 #[derive(Default)]
 pub(super) struct Unanswered(Mutex<Vec<String>>);
 
@@ -66,14 +78,20 @@ impl Unanswered {
             return Ok(());
         }
         let doing = "asking for a commit that was not answered";
-        let found = link.query_typed(STILL_THERE, &[(&asked, Type::TEXT_ARRAY)]).await.map_err(|error| trouble::of(doing, &error))?;
+        let found = link
+            .query_typed(STILL_THERE, &[(&asked, Type::TEXT_ARRAY)])
+            .await
+            .map_err(|error| trouble::of(doing, &error))?;
         let found: Vec<String> = found.iter().filter_map(|row| row.try_get(0).ok()).collect();
         // Another may have been left meanwhile.
-        self.names().retain(|name| found.contains(name) || !asked.contains(name));
+        self.names()
+            .retain(|name| found.contains(name) || !asked.contains(name));
         if found.is_empty() {
             return Ok(());
         }
-        Err(StoreError::Unavailable("the last commit still waits, perhaps for a synchronous standby".to_owned()))
+        Err(StoreError::Unavailable(
+            "the last commit still waits, perhaps for a synchronous standby".to_owned(),
+        ))
     }
 
     fn names(&self) -> MutexGuard<'_, Vec<String>> {

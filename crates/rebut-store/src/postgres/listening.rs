@@ -1,4 +1,5 @@
-//! Hearing what other nodes append: each commit says which debates grew, and a task listens on a connection of its own.
+//! Hearing what other nodes append: each commit says which debates grew, and a task listens on a
+//! connection of its own.
 
 use super::Node;
 use rebut_engine::{
@@ -67,7 +68,8 @@ impl Heard {
     }
 }
 
-/// Listens for ever. What was said while nobody listened is lost, so every beginning says that anything may have changed.
+/// Listens for ever. What was said while nobody listened is lost, so every beginning says that
+/// anything may have changed.
 pub(super) async fn listen(node: Arc<Node>, heard: Arc<Heard>) {
     loop {
         let (sender, mut news) = unbounded_channel();
@@ -108,7 +110,10 @@ fn read(payload: &str, me: Uuid) -> Payload {
     let mut words = payload.split(' ').map(Uuid::parse_str);
     match words.next() {
         Some(Ok(node)) if node == me => Payload::Ours,
-        Some(Ok(_)) => words.map(|word| word.map(super::rows::debate)).collect::<Result<_, _>>().map_or(Payload::Unclear, Payload::Debates),
+        Some(Ok(_)) => words
+            .map(|word| word.map(super::rows::debate))
+            .collect::<Result<_, _>>()
+            .map_or(Payload::Unclear, Payload::Debates),
         _ => Payload::Unclear,
     }
 }
@@ -129,7 +134,10 @@ mod tests {
                 other => panic!("{other:?}"),
             });
             assert_eq!(heard.collect::<BTreeSet<_>>(), debates, "{many}");
-            assert!(said.iter().all(|payload| read(payload, other) == Payload::Ours));
+            assert!(
+                said.iter()
+                    .all(|payload| read(payload, other) == Payload::Ours)
+            );
         }
         for odd in ["", "hello", "*", "00000000000000000000000000000002 hello"] {
             assert_eq!(read(odd, me), Payload::Unclear, "{odd}");

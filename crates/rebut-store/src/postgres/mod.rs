@@ -1,4 +1,5 @@
-//! The store over PostgreSQL: several nodes share one database. Each debate is leased to one of them, and each hears what the others append.
+//! The store over PostgreSQL: several nodes share one database. Each debate is leased to one of
+//! them, and each hears what the others append.
 
 mod address;
 mod beats;
@@ -52,7 +53,8 @@ const SHORTEST: Duration = Duration::from_millis(50);
 /// The first half of every advisory lock of ours.
 const LOCKS: i32 = 0x7265_6275;
 
-/// Journals in a PostgreSQL database, which several processes may use. Must be used inside a tokio runtime.
+/// Journals in a PostgreSQL database, which several processes may use. Must be used inside a tokio
+/// runtime.
 pub struct PostgresStore {
     node: Arc<Node>,
     pool: Arc<Pool>,
@@ -69,13 +71,17 @@ pub struct PostgresStore {
 pub struct PostgresOptions {
     /// How long the debates of a node that is not heard of stay its own.
     pub lease: Duration,
-    /// How long an answer may take. The server gives up before that; this is for one that is silent.
+    /// How long an answer may take. The server gives up before that; this is for one that is
+    /// silent.
     pub answer_within: Duration,
 }
 
 impl Default for PostgresOptions {
     fn default() -> Self {
-        Self { lease: Duration::from_secs(15), answer_within: Duration::from_secs(60) }
+        Self {
+            lease: Duration::from_secs(15),
+            answer_within: Duration::from_secs(60),
+        }
     }
 }
 
@@ -96,7 +102,10 @@ struct Node {
 impl Node {
     /// The time of a lease as a value.
     fn lease_seconds<'a>(&self) -> pool::Value<'a> {
-        pool::value(self.lease.as_secs_f64(), tokio_postgres::types::Type::FLOAT8)
+        pool::value(
+            self.lease.as_secs_f64(),
+            tokio_postgres::types::Type::FLOAT8,
+        )
     }
 
     /// Whether it may take a lease of another that has expired.
@@ -126,7 +135,10 @@ impl PostgresStore {
         let link = address.connect().await?;
         schema::prepare(&link, address.shown()).await?;
         let asked = Instant::now();
-        let time = link.query_typed(clock::QUESTION, &[]).await.map_err(|error| trouble::of("asking the database for the time", &error))?;
+        let time = link
+            .query_typed(clock::QUESTION, &[])
+            .await
+            .map_err(|error| trouble::of("asking the database for the time", &error))?;
         let clock = Arc::new(DatabaseClock::new(asked, &time)?);
         let host = whoami::hostname().unwrap_or_else(|_| "an unknown host".to_owned());
         let words = format!("process {} on {host}", std::process::id());
@@ -161,8 +173,18 @@ impl PostgresStore {
 }
 
 /// Reads each row; the first that cannot be read is named by its number.
-fn read<T>(debate: DebateId, rows: &[Row], one: impl Fn(&Row) -> Result<T, rows::Bad>) -> Result<Vec<T>, StoreError> {
-    let read = |row| one(row).map_err(|why| StoreError::Unreadable { debate, seq: rows::count(row, 0).unwrap_or(0), why });
+fn read<T>(
+    debate: DebateId,
+    rows: &[Row],
+    one: impl Fn(&Row) -> Result<T, rows::Bad>,
+) -> Result<Vec<T>, StoreError> {
+    let read = |row| {
+        one(row).map_err(|why| StoreError::Unreadable {
+            debate,
+            seq: rows::count(row, 0).unwrap_or(0),
+            why,
+        })
+    };
     rows.iter().map(read).collect()
 }
 
@@ -173,9 +195,9 @@ impl Store for PostgresStore {
             let is_new = append.claim == Claim::Take && !self.node.may_take();
             let again = is_new.then(|| append.clone());
             match (self.writer.work(Work::Append(append)).await, again) {
-                // A command that has just started has not been heard of for the time of a lease either: it
-                // waits so long before it takes what nobody seems to run, unless something tells that
-                // somebody may.
+                // A command that has just started has not been heard of for the time of a lease
+                // either: it waits so long before it takes what nobody seems to run, unless
+                // something tells that somebody may.
                 (Err(held @ StoreError::Held { debate, .. }), Some(again)) => {
                     if self.runner(debate).await?.is_some() {
                         return Err(held);
@@ -188,9 +210,21 @@ impl Store for PostgresStore {
         }
     }
 
-    async fn page(&self, debate: DebateId, after: u64, most: usize) -> Result<Vec<Record>, StoreError> {
-        let [after, most] = [after, most as u64].map(|number| value(crate::rows::int(number), Type::INT8));
-        let rows = self.pool.ask(rows::EVENTS, &[value(uuid(debate), Type::UUID), after, most]).await?;
+    async fn page(
+        &self,
+        debate: DebateId,
+        after: u64,
+        most: usize,
+    ) -> Result<Vec<Record>, StoreError> {
+        let [after, most] =
+            [after, most as u64].map(|number| value(crate::rows::int(number), Type::INT8));
+        let rows = self
+            .pool
+            .ask(
+                rows::EVENTS,
+                &[value(uuid(debate), Type::UUID), after, most],
+            )
+            .await?;
         read(debate, &rows, |row| rows::record(debate, row))
     }
 
@@ -198,31 +232,55 @@ impl Store for PostgresStore {
         let question = rows::pick(debate, pick);
         let mut rows = self.pool.ask(&question.sql, &question.values).await?;
         let incomplete = || StoreError::Unavailable(transaction::INCOMPLETE.to_owned());
-        let head = read(debate, &rows[..rows.len().min(1)], rows::head)?.pop().ok_or_else(incomplete)?;
+        let head = read(debate, &rows[..rows.len().min(1)], rows::head)?
+            .pop()
+            .ok_or_else(incomplete)?;
         rows.retain(|row| rows::has_record(row) != Ok(false));
-        Ok(Picked { records: read(debate, &rows, |row| rows::record(debate, row))?, head })
+        Ok(Picked {
+            records: read(debate, &rows, |row| rows::record(debate, row))?,
+            head,
+        })
     }
 
     async fn checkpoints(&self, debate: DebateId) -> Result<Vec<Checkpoint>, StoreError> {
-        read(debate, &self.of_debate(rows::CHECKPOINTS, debate).await?, rows::checkpoint)
+        read(
+            debate,
+            &self.of_debate(rows::CHECKPOINTS, debate).await?,
+            rows::checkpoint,
+        )
     }
 
     async fn sessions(&self, filter: &Filter) -> Result<Vec<Session>, StoreError> {
-        let Some(question) = rows::sessions(filter) else { return Ok(Vec::new()) };
+        let Some(question) = rows::sessions(filter) else {
+            return Ok(Vec::new());
+        };
         let found = self.pool.ask(&question.sql, &question.values).await?;
         let failed = |why| StoreError::Failed(format!("reading the sessions: {why}"));
-        found.iter().map(|row| rows::session(row).map_err(failed)).collect()
+        found
+            .iter()
+            .map(|row| rows::session(row).map_err(failed))
+            .collect()
     }
 
     async fn tables(&self, debate: DebateId) -> Result<Tables, StoreError> {
         Ok(Tables {
-            code: read(debate, &self.of_debate(rows::CODE, debate).await?, rows::code)?,
-            turns: read(debate, &self.of_debate(rows::LISTS, debate).await?, rows::lists)?,
+            code: read(
+                debate,
+                &self.of_debate(rows::CODE, debate).await?,
+                rows::code,
+            )?,
+            turns: read(
+                debate,
+                &self.of_debate(rows::LISTS, debate).await?,
+                rows::lists,
+            )?,
         })
     }
 
     async fn redact(&self, tombstone: Record, append: Append) -> Result<(), StoreError> {
-        self.writer.work(Work::Redact(Box::new(tombstone), append)).await
+        self.writer
+            .work(Work::Redact(Box::new(tombstone), append))
+            .await
     }
 
     async fn remove(&self, debate: DebateId) -> Result<(), StoreError> {
@@ -230,8 +288,19 @@ impl Store for PostgresStore {
     }
 
     async fn is_removed(&self, debate: DebateId) -> Result<bool, StoreError> {
-        let sql = "SELECT 1 FROM removed WHERE debate_id = $1 AND NOT EXISTS (SELECT FROM events WHERE events.debate_id = $1)";
-        Ok(!self.pool.ask(sql, &[pool::value(script::uuid(debate), tokio_postgres::types::Type::UUID)]).await?.is_empty())
+        let sql = "SELECT 1 FROM removed WHERE debate_id = $1 AND NOT EXISTS (SELECT FROM events \
+            WHERE events.debate_id = $1)";
+        Ok(!self
+            .pool
+            .ask(
+                sql,
+                &[pool::value(
+                    script::uuid(debate),
+                    tokio_postgres::types::Type::UUID,
+                )],
+            )
+            .await?
+            .is_empty())
     }
 
     async fn runner(&self, debate: DebateId) -> Result<Option<String>, StoreError> {
@@ -251,7 +320,8 @@ impl Store for PostgresStore {
     }
 
     async fn changed_elsewhere(&self) -> Result<Changed, StoreError> {
-        self.listener.get_or_init(|| Task::start(listening::listen(self.node.clone(), self.heard.clone())));
+        self.listener
+            .get_or_init(|| Task::start(listening::listen(self.node.clone(), self.heard.clone())));
         self.heard.changed().await
     }
 

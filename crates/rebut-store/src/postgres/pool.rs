@@ -1,5 +1,5 @@
-//! Beside the writer: a few connections, each lent for one question or one small change, and made anew when
-//! it broke.
+//! Beside the writer: a few connections, each lent for one question or one small change, and made
+//! anew when it broke.
 
 use super::{
     address::Address,
@@ -23,7 +23,8 @@ use tokio_postgres::{
 /// Questions at once; more would only wait for the same server.
 const AT_ONCE: usize = 4;
 
-/// Longest time to wait for one's turn. Where the server hangs, whoever asks next is told rather than kept.
+/// Longest time to wait for one's turn. Where the server hangs, whoever asks next is told rather
+/// than kept.
 const TURN_WITHIN: Duration = Duration::from_secs(10);
 
 const ASKING: &str = "asking the database";
@@ -42,23 +43,45 @@ pub(super) struct Pool {
 
 impl Pool {
     /// Opens nothing yet.
-    pub(super) fn new(address: Arc<Address>, answer_within: Duration, unanswered: Arc<Unanswered>) -> Self {
-        Self { address, answer_within, unanswered, idle: Mutex::new(Vec::new()), free: Semaphore::new(AT_ONCE) }
+    pub(super) fn new(
+        address: Arc<Address>,
+        answer_within: Duration,
+        unanswered: Arc<Unanswered>,
+    ) -> Self {
+        Self {
+            address,
+            answer_within,
+            unanswered,
+            idle: Mutex::new(Vec::new()),
+            free: Semaphore::new(AT_ONCE),
+        }
     }
 
     /// Asks one question, which changes nothing.
-    pub(super) async fn ask(&self, sql: &str, values: &[Value<'_>]) -> Result<Vec<Row>, StoreError> {
+    pub(super) async fn ask(
+        &self,
+        sql: &str,
+        values: &[Value<'_>],
+    ) -> Result<Vec<Row>, StoreError> {
         let (_turn, link) = self.lend().await?;
         // Whoever stops waiting here drops the connection with the question.
-        let answer = timeout(self.answer_within, link.query_typed(sql, &borrowed(values))).await.map_err(|_| trouble::silent(ASKING))?;
+        let answer = timeout(self.answer_within, link.query_typed(sql, &borrowed(values)))
+            .await
+            .map_err(|_| trouble::silent(ASKING))?;
         self.give_back(link);
         answer.map_err(|error| trouble::of(ASKING, &error))
     }
 
     /// Makes one change, unless an earlier one still waits for its answer.
-    pub(super) async fn change(&self, sql: &str, values: &[Value<'_>]) -> Result<Vec<Row>, StoreError> {
+    pub(super) async fn change(
+        &self,
+        sql: &str,
+        values: &[Value<'_>],
+    ) -> Result<Vec<Row>, StoreError> {
         let (_turn, link) = self.lend().await?;
-        timeout(self.answer_within, self.unanswered.check(&link)).await.map_err(|_| trouble::silent(ASKING))??;
+        timeout(self.answer_within, self.unanswered.check(&link))
+            .await
+            .map_err(|_| trouble::silent(ASKING))??;
         let answer = timeout(self.answer_within, link.query_typed(sql, &borrowed(values))).await;
         let Ok(answer) = answer else {
             self.unanswered.leave(link);
@@ -69,7 +92,9 @@ impl Pool {
     }
 
     async fn lend(&self) -> Result<(SemaphorePermit<'_>, Link), StoreError> {
-        let turn = timeout(TURN_WITHIN, self.free.acquire()).await.map_err(|_| trouble::silent(ASKING))?;
+        let turn = timeout(TURN_WITHIN, self.free.acquire())
+            .await
+            .map_err(|_| trouble::silent(ASKING))?;
         let turn = turn.map_err(|error| StoreError::Failed(format!("{ASKING}: {error}")))?;
         let link = match self.living() {
             Some(link) => link,
@@ -98,7 +123,10 @@ impl Pool {
 
 /// The values as the client wants them.
 pub(super) fn borrowed<'a>(values: &'a [Value<'_>]) -> Vec<(&'a (dyn ToSql + Sync), Type)> {
-    values.iter().map(|(value, kind)| (&**value as &(dyn ToSql + Sync), kind.clone())).collect()
+    values
+        .iter()
+        .map(|(value, kind)| (&**value as &(dyn ToSql + Sync), kind.clone()))
+        .collect()
 }
 
 /// One value.

@@ -16,15 +16,28 @@ const CHANGING: i32 = -1;
 
 /// Brings the database to today's schema, or refuses it.
 pub(super) async fn prepare(client: &Client, shown: &str) -> Result<(), StoreError> {
-    let no_place = |why: String| StoreError::NoPlace { path: shown.to_owned(), why };
+    let no_place = |why: String| StoreError::NoPlace {
+        path: shown.to_owned(),
+        why,
+    };
     let failed = |error: Error| match trouble::at_first("preparing the database", &error) {
         StoreError::Failed(_) => no_place(trouble::words(&error)),
         away => away,
     };
-    let encoding = client.query_typed("SELECT pg_catalog.getdatabaseencoding()", &[]).await.map_err(failed)?;
-    let encoding: &str = encoding.first().map(|row| row.try_get(0)).transpose().map_err(failed)?.unwrap_or_default();
+    let encoding = client
+        .query_typed("SELECT pg_catalog.getdatabaseencoding()", &[])
+        .await
+        .map_err(failed)?;
+    let encoding: &str = encoding
+        .first()
+        .map(|row| row.try_get(0))
+        .transpose()
+        .map_err(failed)?
+        .unwrap_or_default();
     if encoding != "UTF8" {
-        return Err(no_place(format!("its encoding is {encoding}; make one with ENCODING 'UTF8' TEMPLATE template0")));
+        return Err(no_place(format!(
+            "its encoding is {encoding}; make one with ENCODING 'UTF8' TEMPLATE template0"
+        )));
     }
     // Usually nothing is to be done: no lock, and no right to change anything is needed.
     let found = version(client).await.map_err(failed)?;
@@ -37,7 +50,10 @@ pub(super) async fn prepare(client: &Client, shown: &str) -> Result<(), StoreErr
         migrated.map_err(failed)?;
     }
     match version(client).await.map_err(failed)? {
-        found if found > known() => Err(StoreError::Newer { found, known: known() }),
+        found if found > known() => Err(StoreError::Newer {
+            found,
+            known: known(),
+        }),
         _ => Ok(()),
     }
 }
@@ -45,23 +61,44 @@ pub(super) async fn prepare(client: &Client, shown: &str) -> Result<(), StoreErr
 /// All steps that are missing, in one transaction.
 async fn migrate(client: &Client) -> Result<(), Error> {
     client.batch_execute("BEGIN").await?;
-    client.execute_typed("SELECT pg_advisory_xact_lock($1, $2)", &[(&LOCKS, Type::INT4), (&CHANGING, Type::INT4)]).await?;
+    client
+        .execute_typed(
+            "SELECT pg_advisory_xact_lock($1, $2)",
+            &[(&LOCKS, Type::INT4), (&CHANGING, Type::INT4)],
+        )
+        .await?;
     // Another process may have come before us.
     let found = version(client).await?;
     if found == 0 {
         // Asked for only if it is not there: even "if not exists" needs the right to make one.
-        if !is_there(client, "SELECT FROM pg_catalog.pg_namespace WHERE nspname = 'rebut'").await? {
+        if !is_there(
+            client,
+            "SELECT FROM pg_catalog.pg_namespace WHERE nspname = 'rebut'",
+        )
+        .await?
+        {
             client.batch_execute("CREATE SCHEMA rebut").await?;
         }
         client
-            .batch_execute("CREATE TABLE rebut.schema_version (version BIGINT NOT NULL); INSERT INTO rebut.schema_version VALUES (0)")
+            .batch_execute(
+                "CREATE TABLE rebut.schema_version (version BIGINT NOT NULL); INSERT \
+                INTO rebut.schema_version VALUES (0)",
+            )
             .await?;
     }
-    for step in MIGRATIONS.iter().skip(usize::try_from(found).unwrap_or(usize::MAX)) {
+    for step in MIGRATIONS
+        .iter()
+        .skip(usize::try_from(found).unwrap_or(usize::MAX))
+    {
         client.batch_execute(step).await?;
     }
     if found < known() {
-        client.execute_typed("UPDATE rebut.schema_version SET version = $1", &[(&known(), Type::INT8)]).await?;
+        client
+            .execute_typed(
+                "UPDATE rebut.schema_version SET version = $1",
+                &[(&known(), Type::INT8)],
+            )
+            .await?;
     }
     client.batch_execute("COMMIT").await
 }
@@ -73,15 +110,19 @@ fn known() -> i64 {
 
 /// The version of the schema in the database; 0 when there is none.
 async fn version(client: &Client) -> Result<i64, Error> {
-    let table = "SELECT FROM pg_catalog.pg_tables WHERE schemaname = 'rebut' AND tablename = 'schema_version'";
+    let table = "SELECT FROM pg_catalog.pg_tables WHERE schemaname = 'rebut' AND tablename = \
+        'schema_version'";
     if !is_there(client, table).await? {
         return Ok(0);
     }
-    let rows = client.query_typed("SELECT version FROM rebut.schema_version", &[]).await?;
+    let rows = client
+        .query_typed("SELECT version FROM rebut.schema_version", &[])
+        .await?;
     rows.first().map_or(Ok(0), |row| row.try_get(0))
 }
 
-/// Whether a question has any answer. Asked of the catalogue itself: functions such as `to_regclass` may remember what was before a lock.
+/// Whether a question has any answer. Asked of the catalogue itself: functions such as
+/// `to_regclass` may remember what was before a lock.
 async fn is_there(client: &Client, sql: &str) -> Result<bool, Error> {
     Ok(!client.query_typed(sql, &[]).await?.is_empty())
 }

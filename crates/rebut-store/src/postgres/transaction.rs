@@ -1,4 +1,5 @@
-//! One transaction: the debates are locked and looked at, it is decided which works may be written, and those are.
+//! One transaction: the debates are locked and looked at, it is decided which works may be written,
+//! and those are.
 
 use super::{
     LOCKS, Node,
@@ -17,13 +18,22 @@ use tokio_postgres::{
     types::{ToSql, Type},
 };
 
-/// Into how many locks the debates are divided. A debate of its own lock each would need as much of the server's memory as a batch has debates.
+/// Into how many locks the debates are divided. A debate of its own lock each would need as much of
+/// the server's memory as a batch has debates.
 const STRIPES: u32 = 1024;
 
-/// Does all works that may be done, and says which. An error means that nothing was written, or that nobody knows.
-pub(super) async fn transact(client: &Link, node: &Node, works: &[Work]) -> Result<Vec<Result<(), StoreError>>, Refusal> {
+/// Does all works that may be done, and says which. An error means that nothing was written, or
+/// that nobody knows.
+pub(super) async fn transact(
+    client: &Link,
+    node: &Node,
+    works: &[Work],
+) -> Result<Vec<Result<(), StoreError>>, Refusal> {
     let debates: Vec<DebateId> = works.iter().map(debate_of).collect();
-    let locks = [value(LOCKS, Type::INT4), value(stripes(&debates), Type::INT4_ARRAY)];
+    let locks = [
+        value(LOCKS, Type::INT4),
+        value(stripes(&debates), Type::INT4_ARRAY),
+    ];
     let locks = borrowed(&locks);
     let (begun, locked, found) = tokio::join!(
         biased;
@@ -41,7 +51,12 @@ pub(super) async fn transact(client: &Link, node: &Node, works: &[Work]) -> Resu
     }
     let found = found.iter().map(read_fact).collect::<Result<Vec<_>, _>>()?;
     let results = Facts::new(found).decide(works, node.id);
-    let allowed: Vec<&Work> = works.iter().zip(&results).filter(|(_, result)| result.is_ok()).map(|(work, _)| work).collect();
+    let allowed: Vec<&Work> = works
+        .iter()
+        .zip(&results)
+        .filter(|(_, result)| result.is_ok())
+        .map(|(work, _)| work)
+        .collect();
     // Every commit before this one was waited for, so that one of nothing has nothing to wait for.
     run(client, &script(&allowed, node)).await?;
     Ok(results)
@@ -54,8 +69,8 @@ pub(super) const INCOMPLETE: &str = "its tables are not complete: a backup is be
 pub(super) enum Refusal {
     /// The server refused it, or cannot be reached.
     Answered(Error),
-    /// The tables are there, and what we keep in every database of ours is not: a backup is being restored.
-    /// What seems to be missing may be about to come, and must not be written twice.
+    /// The tables are there, and what we keep in every database of ours is not: a backup is being
+    /// restored. What seems to be missing may be about to come, and must not be written twice.
     Incomplete,
 }
 
@@ -99,31 +114,60 @@ async fn look(client: &Link, node: &Node, debates: &[DebateId]) -> Result<Vec<Ro
         counts(2, 3)
     );
     let ids: Vec<_> = debates.iter().map(|debate| uuid(*debate)).collect();
-    client.query_typed(&sql, &borrowed(&[value(ids, Type::UUID_ARRAY), node.lease_seconds(), value(!node.may_take(), Type::BOOL)])).await
+    client
+        .query_typed(
+            &sql,
+            &borrowed(&[
+                value(ids, Type::UUID_ARRAY),
+                node.lease_seconds(),
+                value(!node.may_take(), Type::BOOL),
+            ]),
+        )
+        .await
 }
 
 fn read_fact(row: &Row) -> Result<(DebateId, Fact), Error> {
     let claim = match row.try_get::<_, Option<uuid::Uuid>>(4)? {
-        Some(node) => Some(Claimed { node, holder: rows::in_words(row.try_get(5)?), is_living: row.try_get(6)? }),
+        Some(node) => Some(Claimed {
+            node,
+            holder: rows::in_words(row.try_get(5)?),
+            is_living: row.try_get(6)?,
+        }),
         None => None,
     };
     let count: i64 = row.try_get(1)?;
-    let head = row.try_get::<_, Option<&[u8]>>(2)?.map(crate::rows::head).unwrap_or_default();
-    Ok((rows::debate(row.try_get(0)?), Fact { count: count.unsigned_abs(), head, kept: row.try_get(3)?, claim }))
+    let head = row
+        .try_get::<_, Option<&[u8]>>(2)?
+        .map(crate::rows::head)
+        .unwrap_or_default();
+    Ok((
+        rows::debate(row.try_get(0)?),
+        Fact {
+            count: count.unsigned_abs(),
+            head,
+            kept: row.try_get(3)?,
+            claim,
+        },
+    ))
 }
 
-/// The wait for a synchronous standby has no end of its own: one that the server cuts short would be
-/// acknowledged as if the standby had it.
+/// The wait for a synchronous standby has no end of its own: one that the server cuts short would
+/// be acknowledged as if the standby had it.
 const COMMIT: &str = "SET LOCAL statement_timeout = 0; COMMIT";
 
-/// Sends all statements and the commit at once, in order. After one that fails the server refuses the rest,
-/// the commit too.
+/// Sends all statements and the commit at once, in order. After one that fails the server refuses
+/// the rest, the commit too.
 async fn run(client: &Link, script: &[Statement<'_>]) -> Result<(), Error> {
     type Doing<'a> = Pin<Box<dyn Future<Output = Result<(), Error>> + Send + 'a>>;
-    let values: Vec<Vec<(&(dyn ToSql + Sync), Type)>> = script.iter().map(|statement| borrowed(&statement.values)).collect();
+    let values: Vec<Vec<(&(dyn ToSql + Sync), Type)>> = script
+        .iter()
+        .map(|statement| borrowed(&statement.values))
+        .collect();
     let mut doing: Vec<Doing<'_>> = Vec::with_capacity(script.len() + 1);
     for (statement, values) in script.iter().zip(&values) {
-        doing.push(Box::pin(async move { client.execute_typed(&statement.sql, values).await.map(drop) }));
+        doing.push(Box::pin(async move {
+            client.execute_typed(&statement.sql, values).await.map(drop)
+        }));
     }
     doing.push(Box::pin(client.batch_execute(COMMIT)));
     let mut answers: Vec<Option<Result<(), Error>>> = doing.iter().map(|_| None).collect();
@@ -135,7 +179,11 @@ async fn run(client: &Link, script: &[Statement<'_>]) -> Result<(), Error> {
                 *answer = Some(result);
             }
         }
-        if answers.iter().all(Option::is_some) { Poll::Ready(()) } else { Poll::Pending }
+        if answers.iter().all(Option::is_some) {
+            Poll::Ready(())
+        } else {
+            Poll::Pending
+        }
     })
     .await;
     // The first error is the reason of all that follow.

@@ -39,14 +39,25 @@ impl Visits for PostgresStore {
         let sql = "SELECT id, sha256, key, expires_at FROM visits WHERE id = $1";
         let found = self.pool.ask(sql, &[value(id, Type::TEXT)]).await?;
         let failed = |why| StoreError::Failed(format!("reading a visit: {why}"));
-        found.first().map(|row| visit(row).map_err(failed)).transpose()
+        found
+            .first()
+            .map(|row| visit(row).map_err(failed))
+            .transpose()
     }
 
     async fn close_visit(&self, id: &str) -> Result<(), StoreError> {
-        self.pool.change("DELETE FROM visits WHERE id = $1", &[value(id, Type::TEXT)]).await.map(drop)
+        self.pool
+            .change("DELETE FROM visits WHERE id = $1", &[value(id, Type::TEXT)])
+            .await
+            .map(drop)
     }
 }
 
 fn visit(row: &Row) -> Result<Visit, Bad> {
-    Ok(Visit { id: get(row, 0)?, sha256: get(row, 1)?, key: get(row, 2)?, expires_at: get(row, 3)? })
+    Ok(Visit {
+        id: get(row, 0)?,
+        sha256: get(row, 1)?,
+        key: get(row, 2)?,
+        expires_at: get(row, 3)?,
+    })
 }

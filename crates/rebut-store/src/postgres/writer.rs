@@ -1,4 +1,5 @@
-//! Group commit: one task owns the connection that writes. Whatever waits is written in one transaction, and only then answered.
+//! Group commit: one task owns the connection that writes. Whatever waits is written in one
+//! transaction, and only then answered.
 
 use super::{
     Node,
@@ -52,7 +53,15 @@ impl Writer {
     /// Starts the task.
     pub(super) fn start(node: Arc<Node>, link: Link) -> Self {
         let (jobs, waiting) = unbounded_channel();
-        tokio::spawn(Desk { node, link: Some(link), wrote: None, is_full: false }.run(waiting));
+        tokio::spawn(
+            Desk {
+                node,
+                link: Some(link),
+                wrote: None,
+                is_full: false,
+            }
+            .run(waiting),
+        );
         Self { jobs }
     }
 
@@ -72,7 +81,9 @@ impl Writer {
     }
 
     async fn send(&self, job: impl FnOnce(Answer) -> Job) -> Result<(), StoreError> {
-        let gone = || StoreError::Failed("the task that writes has ended; open the store again".to_owned());
+        let gone = || {
+            StoreError::Failed("the task that writes has ended; open the store again".to_owned())
+        };
         let (answer, answered) = oneshot::channel();
         self.jobs.send(job(answer)).map_err(|_| gone())?;
         answered.await.unwrap_or_else(|_| Err(gone()))
@@ -116,8 +127,8 @@ struct Desk {
     link: Option<Link>,
     /// When something was written, if nothing failed since.
     wrote: Option<Instant>,
-    /// Whether there was no room for the last work that was refused. A smaller one may find some in a page
-    /// of its table, so only a large probe says that there is room again.
+    /// Whether there was no room for the last work that was refused. A smaller one may find some in
+    /// a page of its table, so only a large probe says that there is room again.
     is_full: bool,
 }
 
@@ -125,7 +136,8 @@ impl Desk {
     async fn run(mut self, mut waiting: UnboundedReceiver<Job>) {
         let mut jobs = Vec::new();
         while waiting.recv_many(&mut jobs, BATCH).await > 0 {
-            let (mut works, mut answers, mut checks, mut renews) = (Vec::new(), Vec::new(), Vec::new(), false);
+            let (mut works, mut answers, mut checks, mut renews) =
+                (Vec::new(), Vec::new(), Vec::new(), false);
             for job in jobs.drain(..) {
                 match job {
                     Job::Write(work, answer) => {
@@ -141,16 +153,22 @@ impl Desk {
             }
             let results = self.write(&works).await;
             // Whoever no longer waits for it still has it done.
-            answers.into_iter().zip(results).for_each(|(answer, result)| drop(answer.send(result)));
+            answers
+                .into_iter()
+                .zip(results)
+                .for_each(|(answer, result)| drop(answer.send(result)));
             if checks.iter().any(|check| !check.is_closed()) {
                 let found = self.check().await;
-                checks.into_iter().for_each(|check| drop(check.send(found.clone())));
+                checks
+                    .into_iter()
+                    .for_each(|check| drop(check.send(found.clone())));
             }
         }
         self.let_go().await;
     }
 
-    /// Writes all works in as few transactions as can be: one that is spoiled by a work is halved until only that one is refused.
+    /// Writes all works in as few transactions as can be: one that is spoiled by a work is halved
+    /// until only that one is refused.
     async fn write(&mut self, works: &[Work]) -> Vec<Result<(), StoreError>> {
         let mut results = Vec::with_capacity(works.len());
         let mut parts = by_size(works);
@@ -166,7 +184,8 @@ impl Desk {
                 Err(Trouble::Unwritable(error)) => results.resize(works.len(), Err(error)),
                 Err(Trouble::Away(error)) => {
                     results.resize(results.len() + part.len(), Err(error.clone()));
-                    // Nobody else of the batch would fare better now, and nothing of theirs was sent.
+                    // Nobody else of the batch would fare better now, and nothing of theirs was
+                    // sent.
                     results.resize(works.len(), Err(untouched(error)));
                 }
             }
@@ -179,12 +198,20 @@ impl Desk {
 
     async fn transact(&mut self, doing: Doing<'_>) -> Result<Vec<Result<(), StoreError>>, Trouble> {
         self.wrote = None;
-        let link = self.link().await.map_err(|error| Trouble::Unwritable(untouched(error)))?;
+        let link = self
+            .link()
+            .await
+            .map_err(|error| Trouble::Unwritable(untouched(error)))?;
         if matches!(doing, Doing::Works(works) if works.iter().any(takes)) {
             self.node.runs.store(true, Ordering::Relaxed);
         }
         let words = "writing the database";
-        match timeout(self.node.answer_within, transact_on(&link, &self.node, doing)).await {
+        match timeout(
+            self.node.answer_within,
+            transact_on(&link, &self.node, doing),
+        )
+        .await
+        {
             Ok(Ok(results)) => {
                 (self.link, self.wrote) = (Some(link), Some(Instant::now()));
                 Ok(results)
@@ -192,7 +219,8 @@ impl Desk {
             Ok(Err(Refusal::Answered(error))) => {
                 let told = trouble::of_writing(words, &error);
                 self.is_full |= matches!(told, StoreError::Unwritable(_));
-                // Another server may be the right one by now, so the next transaction begins with a new connection.
+                // Another server may be the right one by now, so the next transaction begins with a
+                // new connection.
                 if !matches!(told, StoreError::Unavailable(_)) && !trouble::only_reads(&error) {
                     self.take_back(link).await;
                 }
@@ -204,7 +232,9 @@ impl Desk {
             }
             Ok(Err(Refusal::Incomplete)) => {
                 self.take_back(link).await;
-                Err(Trouble::Unwritable(StoreError::Unwritable(INCOMPLETE.to_owned())))
+                Err(Trouble::Unwritable(StoreError::Unwritable(
+                    INCOMPLETE.to_owned(),
+                )))
             }
             Err(_) => {
                 self.node.unanswered.leave(link);
@@ -239,17 +269,24 @@ impl Desk {
         if !self.is_full && self.wrote.is_some_and(|when| when.elapsed() < FRESH) {
             return Ok(());
         }
-        match self.transact(Doing::Probe { is_large: self.is_full }).await {
+        match self
+            .transact(Doing::Probe {
+                is_large: self.is_full,
+            })
+            .await
+        {
             Ok(_) => {
                 self.is_full = false;
                 Ok(())
             }
-            Err(Trouble::Spoiled(error) | Trouble::Unwritable(error) | Trouble::Away(error)) => Err(error),
+            Err(Trouble::Spoiled(error) | Trouble::Unwritable(error) | Trouble::Away(error)) => {
+                Err(error)
+            }
         }
     }
 
-    /// Renews the leases, if there is a connection and anything to renew. Where that fails, the next beat is
-    /// soon.
+    /// Renews the leases, if there is a connection and anything to renew. Where that fails, the
+    /// next beat is soon.
     async fn renew(&mut self) {
         let is_connected = self.link.as_ref().is_some_and(|link| !link.is_closed());
         if is_connected && self.node.runs.load(Ordering::Relaxed) {
@@ -265,17 +302,26 @@ impl Desk {
         if let Some(link) = self.link.take() {
             let me = [value(self.node.id, Type::UUID)];
             // A lease that stays expires by itself.
-            let _ = timeout(self.node.answer_within, link.execute_typed("DELETE FROM claims WHERE node = $1", &borrowed(&me))).await;
+            let _ = timeout(
+                self.node.answer_within,
+                link.execute_typed("DELETE FROM claims WHERE node = $1", &borrowed(&me)),
+            )
+            .await;
         }
     }
 }
 
-async fn transact_on(link: &Link, node: &Node, doing: Doing<'_>) -> Result<Vec<Result<(), StoreError>>, Refusal> {
+async fn transact_on(
+    link: &Link,
+    node: &Node,
+    doing: Doing<'_>,
+) -> Result<Vec<Result<(), StoreError>>, Refusal> {
     match doing {
         Doing::Works(works) => return transact(link, node, works).await,
         Doing::Probe { is_large } => probe::write(link, is_large).await?,
         Doing::Renewal => {
-            link.batch_execute("BEGIN; SET LOCAL synchronous_commit = local").await?;
+            link.batch_execute("BEGIN; SET LOCAL synchronous_commit = local")
+                .await?;
             beat(link, node).await?;
             link.batch_execute("COMMIT").await?;
         }
@@ -316,7 +362,9 @@ fn by_size(works: &[Work]) -> Vec<&[Work]> {
 
 fn size(work: &Work) -> usize {
     match work {
-        Work::Append(append) | Work::Redact(_, append) => append.records.iter().map(|record| record.data.len()).sum(),
+        Work::Append(append) | Work::Redact(_, append) => {
+            append.records.iter().map(|record| record.data.len()).sum()
+        }
         Work::Remove(_) => 0,
     }
 }

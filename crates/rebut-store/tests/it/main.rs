@@ -1,4 +1,5 @@
-//! Tests of the stores: the suite all of them pass, what only a file can do wrong, and what only a server can.
+//! Tests of the stores: the suite all of them pass, what only a file can do wrong, and what only a
+//! server can.
 
 mod crash;
 #[cfg(target_os = "linux")]
@@ -39,16 +40,20 @@ fn ask(path: &Path, sql: &str) -> i64 {
     connection.query_row(sql, [], |row| row.get(0)).expect(sql)
 }
 
-/// Lets every commit fail that has events of another debate than this one: by a rule that is only looked
-/// at by the commit, the one way to make a real commit fail at will.
+/// Lets every commit fail that has events of another debate than this one: by a rule that is only
+/// looked at by the commit, the one way to make a real commit fail at will.
 fn refuse_commits_of_others(path: &Path, allowed: DebateId) {
     let rule = ", FOREIGN KEY (debate_id) REFERENCES allowed (id) DEFERRABLE INITIALLY DEFERRED)";
     let sabotage = format!(
-        "CREATE TABLE allowed (id PRIMARY KEY); INSERT INTO allowed VALUES (x'{}'); PRAGMA writable_schema = ON;
+        "CREATE TABLE allowed (id PRIMARY KEY); INSERT INTO allowed VALUES (x'{}'); PRAGMA \
+         writable_schema = ON;
         UPDATE sqlite_schema SET sql = rtrim(sql, ') ' || char(10)) || ')' || '{rule}' WHERE name = 'events'; PRAGMA schema_version = 1000",
         allowed.to_string().replace('-', "")
     );
-    rusqlite::Connection::open(path).expect("opens").execute_batch(&sabotage).expect("sabotage");
+    rusqlite::Connection::open(path)
+        .expect("opens")
+        .execute_batch(&sabotage)
+        .expect("sabotage");
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]

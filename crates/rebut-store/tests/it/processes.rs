@@ -20,41 +20,84 @@ async fn each_sees_what_the_other_wrote() {
     for store in [&one, &two, &one, &one, &two, &two, &one] {
         let records = more_records(debate, &written, 2, "text");
         if written.len() >= 2 {
-            let late = append_of(debate, &more_records(debate, &written[..written.len() - 2], 1, "late"));
+            let late = append_of(
+                debate,
+                &more_records(debate, &written[..written.len() - 2], 1, "late"),
+            );
             assert_eq!(store.append(late).await, Err(conflict(debate, &written)));
         }
-        store.append(append_of(debate, &records)).await.expect("append");
+        store
+            .append(append_of(debate, &records))
+            .await
+            .expect("append");
         written.extend(records);
     }
     assert_eq!(journal(&one, debate).await, written);
     assert_eq!(journal(&two, debate).await, written);
     two.remove(debate).await.expect("remove");
-    let late = one.append(append_of(debate, &more_records(debate, &written, 1, "late"))).await;
-    assert_eq!(late, Err(conflict(debate, &[])), "a removed debate has no continuation");
+    let late = one
+        .append(append_of(
+            debate,
+            &more_records(debate, &written, 1, "late"),
+        ))
+        .await;
+    assert_eq!(
+        late,
+        Err(conflict(debate, &[])),
+        "a removed debate has no continuation"
+    );
 }
 
 #[tokio::test]
 async fn a_debate_is_run_by_one_living_process() {
     let (folder, path) = database();
-    let runners = || fs::read_dir(folder.path().join("rebut.db.runners")).map_or(0, Iterator::count);
+    let runners =
+        || fs::read_dir(folder.path().join("rebut.db.runners")).map_or(0, Iterator::count);
     let (one, two) = (open(&path), open(&path));
     let debate = DebateId::new();
-    let claim = |claim| Append { claim, ..behind(debate, &[]) };
-    let held = Err(StoreError::Held { debate, by: format!("process {}", std::process::id()) });
+    let claim = |claim| Append {
+        claim,
+        ..behind(debate, &[])
+    };
+    let held = Err(StoreError::Held {
+        debate,
+        by: format!("process {}", std::process::id()),
+    });
     assert_eq!(runners(), 0, "nobody runs anything yet");
     assert_eq!(one.append(claim(Claim::Take)).await, Ok(()));
     assert_eq!(two.append(claim(Claim::Take)).await, held);
-    assert_eq!(two.append(claim(Claim::Keep)).await, Ok(()), "others may still append");
-    assert_eq!(one.append(claim(Claim::Take)).await, Ok(()), "ours stays ours");
+    assert_eq!(
+        two.append(claim(Claim::Keep)).await,
+        Ok(()),
+        "others may still append"
+    );
+    assert_eq!(
+        one.append(claim(Claim::Take)).await,
+        Ok(()),
+        "ours stays ours"
+    );
     assert_eq!(one.append(claim(Claim::Release)).await, Ok(()));
     assert_eq!(two.append(claim(Claim::Take)).await, Ok(()), "free again");
     assert_eq!(one.append(claim(Claim::Take)).await, held);
     assert_eq!(runners(), 2);
     drop(two);
-    assert_eq!(one.append(claim(Claim::Take)).await, Ok(()), "a claim dies with its process");
-    assert_eq!((runners(), ask(&path, "SELECT count(*) FROM claims")), (1, 1));
+    assert_eq!(
+        one.append(claim(Claim::Take)).await,
+        Ok(()),
+        "a claim dies with its process"
+    );
+    assert_eq!(
+        (runners(), ask(&path, "SELECT count(*) FROM claims")),
+        (1, 1)
+    );
     one.remove(debate).await.expect("remove");
-    assert_eq!(ask(&path, "SELECT count(*) FROM claims WHERE runner <> 'removed'"), 0);
+    assert_eq!(
+        ask(
+            &path,
+            "SELECT count(*) FROM claims WHERE runner <> 'removed'"
+        ),
+        0
+    );
 }
 
 #[tokio::test]
@@ -65,8 +108,19 @@ async fn a_forged_runner_is_no_path() {
     let victim = folder.path().join("victim");
     fs::write(&victim, "precious").expect("a file");
     let forge = rusqlite::Connection::open(&path).expect("opens");
-    forge.execute("INSERT INTO claims VALUES (?1, '../victim')", [debate.as_bytes()]).expect("a forged claim");
-    store.append(Append { claim: Claim::Take, ..behind(debate, &[]) }).await.expect("nobody living holds it");
+    forge
+        .execute(
+            "INSERT INTO claims VALUES (?1, '../victim')",
+            [debate.as_bytes()],
+        )
+        .expect("a forged claim");
+    store
+        .append(Append {
+            claim: Claim::Take,
+            ..behind(debate, &[])
+        })
+        .await
+        .expect("nobody living holds it");
     assert!(victim.exists());
 }
 
@@ -80,7 +134,11 @@ async fn changes_by_others_are_reported_and_ours_are_not() {
     let more = more_records(ours, &written.records, 1, "more");
     one.append(written).await.expect("append");
     two.append(first(theirs)).await.expect("append");
-    assert_eq!(one.changed_elsewhere().await, Ok(Changed::These(vec![theirs])), "also what came before the first question");
+    assert_eq!(
+        one.changed_elsewhere().await,
+        Ok(Changed::These(vec![theirs])),
+        "also what came before the first question"
+    );
     one.append(append_of(ours, &more)).await.expect("append");
     two.append(first(both)).await.expect("append");
     // A waiting that is given up loses nothing.
@@ -93,8 +151,15 @@ async fn changes_by_others_are_reported_and_ours_are_not() {
     // Removal must not hide what is written next, nor hand its numbers out again.
     two.remove(both).await.expect("remove");
     two.append(first(both)).await.expect("append");
-    assert_eq!(one.changed_elsewhere().await, Ok(Changed::These(vec![both])));
-    assert_eq!(two.changed_elsewhere().await, Ok(Changed::These(vec![ours])), "and the other way round");
+    assert_eq!(
+        one.changed_elsewhere().await,
+        Ok(Changed::These(vec![both]))
+    );
+    assert_eq!(
+        two.changed_elsewhere().await,
+        Ok(Changed::These(vec![ours])),
+        "and the other way round"
+    );
 }
 
 /// The numbers of a commit that fails are given to whoever commits next.
@@ -107,15 +172,20 @@ async fn what_another_appends_after_our_commit_failed_is_not_taken_for_ours() {
     let (one, two) = (open(&path), open(&path));
     let first = |debate| append_of(debate, &more_records(debate, &[], 2, "text"));
     let refused = one.append(first(doomed)).await;
-    assert!(matches!(&refused, Err(StoreError::Failed(why)) if why.contains("FOREIGN KEY")), "{refused:?}");
+    assert!(
+        matches!(&refused, Err(StoreError::Failed(why)) if why.contains("FOREIGN KEY")),
+        "{refused:?}"
+    );
     two.append(first(allowed)).await.expect("append");
     assert_eq!(heard(&one).await, Changed::These(vec![allowed]));
 }
 
-/// A backup that is put back with `sqlite3 FILE .restore` is written into the file that everybody has open.
+/// A backup that is put back with `sqlite3 FILE .restore` is written into the file that everybody
+/// has open.
 #[tokio::test]
 async fn a_file_that_was_restored_in_place_is_noticed_and_so_is_what_others_append_then() {
-    // Nothing follows before somebody looks, or so much that the numbers are beyond those of before.
+    // Nothing follows before somebody looks, or so much that the numbers are beyond those of
+    // before.
     for more in [0, 20] {
         let (folder, path) = database();
         let (one, two) = (open(&path), open(&path));
@@ -124,23 +194,41 @@ async fn a_file_that_was_restored_in_place_is_noticed_and_so_is_what_others_appe
         one.append(append_of(kept, &before)).await.expect("append");
         let backup = folder.path().join("backup.db");
         let mut connection = rusqlite::Connection::open(&path).expect("opens");
-        connection.backup("main", &backup, None::<fn(Progress)>).expect("a backup");
-        two.append(append_of(lost, &more_records(lost, &[], 5, "text"))).await.expect("append");
+        connection
+            .backup("main", &backup, None::<fn(Progress)>)
+            .expect("a backup");
+        two.append(append_of(lost, &more_records(lost, &[], 5, "text")))
+            .await
+            .expect("append");
         assert_eq!(heard(&one).await, Changed::These(vec![lost]));
-        one.append(append_of(kept, &more_records(kept, &before, 2, "lost"))).await.expect("append");
-        connection.restore("main", &backup, None::<fn(Progress)>).expect("it is put back");
+        one.append(append_of(kept, &more_records(kept, &before, 2, "lost")))
+            .await
+            .expect("append");
+        connection
+            .restore("main", &backup, None::<fn(Progress)>)
+            .expect("it is put back");
         if more > 0 {
-            two.append(append_of(lost, &more_records(lost, &[], more, "text"))).await.expect("append");
+            two.append(append_of(lost, &more_records(lost, &[], more, "text")))
+                .await
+                .expect("append");
         }
         assert_eq!(heard(&one).await, Changed::Anything, "{more} more");
-        two.append(append_of(kept, &more_records(kept, &before, 1, "a cancel"))).await.expect("append");
+        two.append(append_of(kept, &more_records(kept, &before, 1, "a cancel")))
+            .await
+            .expect("append");
         let changed = heard(&one).await;
-        assert!(matches!(&changed, Changed::These(debates) if debates.contains(&kept)), "{more} more: {changed:?}");
+        assert!(
+            matches!(&changed, Changed::These(debates) if debates.contains(&kept)),
+            "{more} more: {changed:?}"
+        );
     }
 }
 
 /// What is heard of others, who have certainly done something.
 async fn heard(store: &SqliteStore) -> Changed {
     let hang_guard = Duration::from_secs(30);
-    tokio::time::timeout(hang_guard, store.changed_elsewhere()).await.expect("something is heard").expect("it listens")
+    tokio::time::timeout(hang_guard, store.changed_elsewhere())
+        .await
+        .expect("something is heard")
+        .expect("it listens")
 }

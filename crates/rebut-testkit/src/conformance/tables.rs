@@ -1,4 +1,5 @@
-//! What every store must do with what events leave in tables: written with them, cleared with them, gone with their debate.
+//! What every store must do with what events leave in tables: written with them, cleared with them,
+//! gone with their debate.
 
 use super::{append_of, loaded, more_records, session_of, turn_of};
 use rebut_engine::{
@@ -14,7 +15,10 @@ use rebut_engine::{
 use std::sync::Arc;
 
 fn said(turn: &str) -> Event {
-    let completed = TurnCompleted { turn: turn.into(), ..TurnCompleted::clone(&turn_of(1, "said").completed) };
+    let completed = TurnCompleted {
+        turn: turn.into(),
+        ..TurnCompleted::clone(&turn_of(1, "said").completed)
+    };
     Event::TurnCompleted(Arc::new(completed))
 }
 
@@ -25,17 +29,36 @@ fn code(version: u32, turn: &str, tests: Option<(u32, u32)>, diff: &str) -> Even
         turn: turn.into(),
         language: "python".to_owned(),
         code: format!("print('{version} — 東京 \\u0041')\n"),
-        tests: tests.map(|(passed, total)| TestCount { passed, total, shared_process: false }),
+        tests: tests.map(|(passed, total)| TestCount {
+            passed,
+            total,
+            shared_process: false,
+        }),
         quality: tests.map(|_| 0.25),
-        metrics: CodeMetrics { lines: version, branches: 2, depth: 1, lints: None },
+        metrics: CodeMetrics {
+            lines: version,
+            branches: 2,
+            depth: 1,
+            lints: None,
+        },
         diff: diff.to_owned(),
     }))
 }
 
 fn run(name: &str, verdict: TestVerdict) -> Event {
-    let tests = [TestRun { output: "long words".to_owned(), ..TestRun::new("it \"holds\"", verdict) }];
-    let ran = Ran { stdout: "canary".to_owned(), ..Ran::plain(End::Exited(1), tests) };
-    Event::RunCompleted(Arc::new(RunCompleted { run: name.into(), ran: Some(ran), refused: None }))
+    let tests = [TestRun {
+        output: "long words".to_owned(),
+        ..TestRun::new("it \"holds\"", verdict)
+    }];
+    let ran = Ran {
+        stdout: "canary".to_owned(),
+        ..Ran::plain(End::Exited(1), tests)
+    };
+    Event::RunCompleted(Arc::new(RunCompleted {
+        run: name.into(),
+        ran: Some(ran),
+        refused: None,
+    }))
 }
 
 fn reflection() -> Event {
@@ -71,9 +94,15 @@ fn events() -> Vec<(Option<&'static str>, Event)> {
         (Some("ada"), reflection()),
         (Some("ada"), said("proposal 2/ada")),
         (Some("ada"), call("proposal 2/ada")),
-        (Some("ada/tool 1"), run("proposal 2/ada/tool 1", TestVerdict::Pass)),
+        (
+            Some("ada/tool 1"),
+            run("proposal 2/ada/tool 1", TestVerdict::Pass),
+        ),
         (Some("ada"), run("proposal 2/ada", TestVerdict::Pass)),
-        (Some("ada"), code(2, "proposal 2/ada", Some((3, 4)), "-1\n+2\n")),
+        (
+            Some("ada"),
+            code(2, "proposal 2/ada", Some((3, 4)), "-1\n+2\n"),
+        ),
         (Some("ada"), code(3, "merge/nobody", Some((0, 0)), "")),
         (Some("zoe"), run("proposal 1/zoe", TestVerdict::Pass)),
         (Some("ada"), call("merge/nobody")),
@@ -86,12 +115,27 @@ fn appends(debate: DebateId) -> [Append; 2] {
     let mut records: Vec<Record> = Vec::new();
     for ((agent, event), seq) in events().iter().zip(1..) {
         let prev = records.last().map_or(Hash::default(), |last| last.hash);
-        let place = Place { round: Some(1), phase: Some("proposal".into()), agent: agent.map(Into::into) };
-        records.push(Record::new(debate, seq, prev, "2026-01-02T03:04:05.000Z".into(), place, event));
+        let place = Place {
+            round: Some(1),
+            phase: Some("proposal".into()),
+            agent: agent.map(Into::into),
+        };
+        records.push(Record::new(
+            debate,
+            seq,
+            prev,
+            "2026-01-02T03:04:05.000Z".into(),
+            place,
+            event,
+        ));
     }
     let rows = |records: &[Record]| {
         let row = |record: &Record| match record.event() {
-            Ok(Some(Event::TurnCompleted(completed))) => Some(TurnRow { agent_id: "ada".into(), completed, ..turn_of(record.seq, "") }),
+            Ok(Some(Event::TurnCompleted(completed))) => Some(TurnRow {
+                agent_id: "ada".into(),
+                completed,
+                ..turn_of(record.seq, "")
+            }),
             _ => None,
         };
         records.iter().filter_map(row).collect()
@@ -120,7 +164,9 @@ fn code_row(seq: u64, turn_seq: Option<u64>, version: u32) -> CodeRow {
 }
 
 fn result_of(seq: u64, run: &str, passed: u32, verdict: &str) -> String {
-    format!(r#"{{"seq":{seq},"run":"{run}","passed":{passed},"total":1,"tests":[["it \"holds\"","{verdict}"]]}}"#)
+    format!(
+        r#"{{"seq":{seq},"run":"{run}","passed":{passed},"total":1,"tests":[["it \"holds\"","{verdict}"]]}}"#
+    )
 }
 
 async fn found(store: &Arc<dyn Store>, debate: DebateId) -> Tables {
@@ -129,19 +175,40 @@ async fn found(store: &Arc<dyn Store>, debate: DebateId) -> Tables {
 
 pub(super) async fn events_leave_their_rows_in_the_same_step(store: Arc<dyn Store>) {
     let debate = DebateId::new();
-    assert_eq!(found(&store, debate).await, Tables::default(), "an unknown debate left nothing");
+    assert_eq!(
+        found(&store, debate).await,
+        Tables::default(),
+        "an unknown debate left nothing"
+    );
     let [first, second] = appends(debate);
-    let early = Append { after: 9, records: Vec::new(), ..second.clone() };
+    let early = Append {
+        after: 9,
+        records: Vec::new(),
+        ..second.clone()
+    };
     let conflict = super::conflict(debate, &first.records);
     store.append(first).await.expect("append");
     assert_eq!(store.append(early).await, Err(conflict));
     let before = found(&store, debate).await;
-    assert_eq!(before.code, [code_row(2, Some(1), 1)], "a refused append leaves nothing");
+    assert_eq!(
+        before.code,
+        [code_row(2, Some(1), 1)],
+        "a refused append leaves nothing"
+    );
     store.append(second).await.expect("append");
     let after = found(&store, debate).await;
-    assert_eq!(after.code, [code_row(2, Some(1), 1), code_row(9, Some(5), 2), code_row(10, None, 3)]);
+    assert_eq!(
+        after.code,
+        [
+            code_row(2, Some(1), 1),
+            code_row(9, Some(5), 2),
+            code_row(10, None, 3)
+        ]
+    );
     let odd = r#""an \u001b[31m odd\nend""#;
-    let words = ["root_cause", "what_went_wrong", "what_to_change"].map(|field| format!(r#""{field}":{odd}"#)).join(",");
+    let words = ["root_cause", "what_went_wrong", "what_to_change"]
+        .map(|field| format!(r#""{field}":{odd}"#))
+        .join(",");
     let said = format!(r#""attempt":1,"run":"proposal 1/ada",{words},"confidence":0.7"#);
     let lists = [
         TurnLists {
@@ -169,7 +236,8 @@ pub(super) async fn what_events_left_is_cleared_with_them(store: Arc<dyn Store>)
     for append in appends(debate) {
         store.append(append).await.expect("append");
     }
-    // The event, and then: versions of code, and by turn how many entries there are of calls, results and reflections.
+    // The event, and then: versions of code, and by turn how many entries there are of calls,
+    // results and reflections.
     type Row = (u64, &'static [u32], &'static [(u64, [usize; 3])]);
     let rows: &[Row] = &[
         (6, &[1, 2, 3], &[(1, [0, 1, 1]), (5, [0, 2, 0])]),
@@ -181,12 +249,37 @@ pub(super) async fn what_events_left_is_cleared_with_them(store: Arc<dyn Store>)
     ];
     for (seq, versions, lists) in rows {
         let records = loaded(&store, debate, 0).await;
-        let tombstone = records.iter().find(|record| record.seq == *seq).expect("it is there").tombstone();
-        store.redact(tombstone, append_of(debate, &more_records(debate, &records, 1, "report"))).await.expect("redact");
+        let tombstone = records
+            .iter()
+            .find(|record| record.seq == *seq)
+            .expect("it is there")
+            .tombstone();
+        store
+            .redact(
+                tombstone,
+                append_of(debate, &more_records(debate, &records, 1, "report")),
+            )
+            .await
+            .expect("redact");
         let left = found(&store, debate).await;
-        assert_eq!(left.code.iter().map(|row| row.version_number).collect::<Vec<_>>(), *versions, "after event {seq}");
-        let entries = |list: &Option<String>| list.as_ref().map_or(0, |list| list.matches("\"seq\":").count());
-        let counted = left.turns.iter().map(|turn| (turn.seq, [&turn.tool_calls, &turn.test_results, &turn.reflections].map(entries)));
+        assert_eq!(
+            left.code
+                .iter()
+                .map(|row| row.version_number)
+                .collect::<Vec<_>>(),
+            *versions,
+            "after event {seq}"
+        );
+        let entries = |list: &Option<String>| {
+            list.as_ref()
+                .map_or(0, |list| list.matches("\"seq\":").count())
+        };
+        let counted = left.turns.iter().map(|turn| {
+            (
+                turn.seq,
+                [&turn.tool_calls, &turn.test_results, &turn.reflections].map(entries),
+            )
+        });
         assert_eq!(counted.collect::<Vec<_>>(), *lists, "after event {seq}");
         assert_eq!(left.code[0].turn_seq, Some(1));
     }

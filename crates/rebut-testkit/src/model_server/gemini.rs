@@ -28,7 +28,9 @@ pub(super) static VENDOR: Vendor = Vendor {
 };
 
 fn check(seen: &Seen) -> Checked {
-    if seen.header("x-goog-api-key").is_none_or(str::is_empty) || seen.header("authorization").is_some() {
+    if seen.header("x-goog-api-key").is_none_or(str::is_empty)
+        || seen.header("authorization").is_some()
+    {
         return Err((403, "Method doesn't allow unregistered callers.".to_owned()));
     }
     if seen.line.starts_with("GET ") {
@@ -38,8 +40,15 @@ fn check(seen: &Seen) -> Checked {
         return bad("alt=sse goes with streamGenerateContent, here");
     }
     let body = seen.json();
-    fields(&body, "body", &["contents"], &["systemInstruction", "generationConfig"])?;
-    let Some([content]) = body["contents"].as_array().map(Vec::as_slice) else { return bad("contents: one is expected here") };
+    fields(
+        &body,
+        "body",
+        &["contents"],
+        &["systemInstruction", "generationConfig"],
+    )?;
+    let Some([content]) = body["contents"].as_array().map(Vec::as_slice) else {
+        return bad("contents: one is expected here");
+    };
     fields(content, "contents[0]", &["role", "parts"], &[])?;
     one_of(content, "role", &["user"])?;
     parts(content)?;
@@ -62,7 +71,14 @@ fn config(config: &Value) -> Checked {
     if config.is_null() {
         return Ok(());
     }
-    let optional = ["candidateCount", "responseMimeType", "responseJsonSchema", "temperature", "maxOutputTokens", "thinkingConfig"];
+    let optional = [
+        "candidateCount",
+        "responseMimeType",
+        "responseJsonSchema",
+        "temperature",
+        "maxOutputTokens",
+        "thinkingConfig",
+    ];
     fields(config, "generation_config", &[], &optional)?;
     one_of(config, "responseMimeType", &["application/json"])?;
     typed(config, "temperature", is_temperature(2.0))?;
@@ -73,9 +89,20 @@ fn config(config: &Value) -> Checked {
         }
         schema(form)?;
     }
-    let Some(thinking) = config.get("thinkingConfig") else { return Ok(()) };
-    fields(thinking, "thinking_config", &[], &["thinkingLevel", "thinkingBudget"])?;
-    one_of(thinking, "thinkingLevel", &["minimal", "low", "medium", "high"])?;
+    let Some(thinking) = config.get("thinkingConfig") else {
+        return Ok(());
+    };
+    fields(
+        thinking,
+        "thinking_config",
+        &[],
+        &["thinkingLevel", "thinkingBudget"],
+    )?;
+    one_of(
+        thinking,
+        "thinkingLevel",
+        &["minimal", "low", "medium", "high"],
+    )?;
     typed(thinking, "thinkingBudget", is_count)
 }
 
@@ -103,11 +130,21 @@ fn whole(said: &Said, _: &Value) -> Value {
 fn events(said: &Said, _: &Value) -> Events {
     let event = |data: Value| format!("data: {data}\r\n\r\n");
     let mut beginning: Vec<String> = Vec::new();
-    beginning.extend(said.thinking.then(|| event(candidate(&json!([{"text": "hm", "thought": true}]), None))));
-    beginning.extend(pieces(&said.text).iter().map(|piece| event(candidate(&json!([{"text": piece}]), None))));
+    beginning.extend(
+        said.thinking
+            .then(|| event(candidate(&json!([{"text": "hm", "thought": true}]), None))),
+    );
+    beginning.extend(
+        pieces(&said.text)
+            .iter()
+            .map(|piece| event(candidate(&json!([{"text": piece}]), None))),
+    );
     let mut last = candidate(&json!([{"text": ""}]), Some(reason(said.ending)));
     last["usageMetadata"] = usage();
-    Events { beginning, end: vec![event(last)] }
+    Events {
+        beginning,
+        end: vec![event(last)],
+    }
 }
 
 fn reason(ending: Ending) -> &'static str {
@@ -138,22 +175,57 @@ fn error(status: u16, message: &str) -> Value {
 }
 
 fn failure(failure: Failure, seen: &Seen) -> (u16, Value) {
-    const QUOTA: &str = "You exceeded your current quota, please check your plan and billing details.";
+    const QUOTA: &str =
+        "You exceeded your current quota, please check your plan and billing details.";
     let quota = |id: &str| json!({"@type": "type.googleapis.com/google.rpc.QuotaFailure", "violations": [{"quotaId": id}]});
     let retry = json!({"@type": "type.googleapis.com/google.rpc.RetryInfo", "retryDelay": "3s"});
     let (status, message, details) = match failure {
-        Failure::RateLimited => (429, QUOTA.to_owned(), json!([quota("GenerateRequestsPerMinutePerProjectPerModel"), retry])),
-        Failure::Quota => (429, QUOTA.to_owned(), json!([quota("GenerateRequestsPerDayPerProjectPerModel-FreeTier"), retry])),
-        Failure::TooLong => {
-            (400, "The input token count (1200000) exceeds the maximum number of tokens allowed (1048576).".to_owned(), json!([]))
-        }
+        Failure::RateLimited => (
+            429,
+            QUOTA.to_owned(),
+            json!([quota("GenerateRequestsPerMinutePerProjectPerModel"), retry]),
+        ),
+        Failure::Quota => (
+            429,
+            QUOTA.to_owned(),
+            json!([
+                quota("GenerateRequestsPerDayPerProjectPerModel-FreeTier"),
+                retry
+            ]),
+        ),
+        Failure::TooLong => (
+            400,
+            "The input token count (1200000) exceeds the maximum number of tokens allowed \
+                (1048576)."
+                .to_owned(),
+            json!([]),
+        ),
         Failure::BadKey => {
-            let message =
-                format!("API key not valid ({}). Please pass a valid API key.", seen.header("x-goog-api-key").unwrap_or_default());
-            (400, message, json!([{"reason": "API_KEY_INVALID", "domain": "googleapis.com"}]))
+            let message = format!(
+                "API key not valid ({}). Please pass a valid API \
+                    key.",
+                seen.header("x-goog-api-key").unwrap_or_default()
+            );
+            (
+                400,
+                message,
+                json!([{"reason": "API_KEY_INVALID", "domain": "googleapis.com"}]),
+            )
         }
-        Failure::NoModel => (404, "models/m is not found for API version v1beta".to_owned(), json!([])),
-        Failure::Overloaded => (503, "The model is overloaded. Please try again later.".to_owned(), json!([])),
+        Failure::NoModel => (
+            404,
+            "models/m is not found for API version \
+            v1beta"
+                .to_owned(),
+            json!([]),
+        ),
+        Failure::Overloaded => (
+            503,
+            "The model is overloaded. Please try again \
+            later."
+                .to_owned(),
+            json!([]),
+        ),
         Failure::Internal => (500, "An internal error has occurred.".to_owned(), json!([])),
     };
     let mut body = error(status, &message);

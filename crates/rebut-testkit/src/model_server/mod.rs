@@ -1,4 +1,5 @@
-//! A real HTTP server on the loopback that speaks each vendor's wire format as strictly as the vendor, and remembers what it was asked.
+//! A real HTTP server on the loopback that speaks each vendor's wire format as strictly as the
+//! vendor, and remembers what it was asked.
 
 mod anthropic;
 mod chat;
@@ -96,12 +97,20 @@ pub enum Behaviour {
 impl Behaviour {
     /// A JSON answer of that status.
     pub fn json(status: u16, body: impl Into<Vec<u8>>) -> Self {
-        Self::Send { status, headers: vec![("content-type", "application/json".to_owned())], body: body.into() }
+        Self::Send {
+            status,
+            headers: vec![("content-type", "application/json".to_owned())],
+            body: body.into(),
+        }
     }
 
     /// A whole stream of server-sent events, as it is.
     pub fn events(body: impl Into<Vec<u8>>) -> Self {
-        Self::Send { status: 200, headers: vec![("content-type", EVENTS.to_owned())], body: body.into() }
+        Self::Send {
+            status: 200,
+            headers: vec![("content-type", EVENTS.to_owned())],
+            body: body.into(),
+        }
     }
 }
 
@@ -117,26 +126,44 @@ struct Shared {
 
 impl ModelServer {
     /// Starts a server that does with the n-th request (from 0) what `behave` says.
-    pub async fn start(behave: impl Fn(usize, &Seen) -> Behaviour + Send + Sync + 'static) -> io::Result<Self> {
+    pub async fn start(
+        behave: impl Fn(usize, &Seen) -> Behaviour + Send + Sync + 'static,
+    ) -> io::Result<Self> {
         Self::run(None, Box::new(behave)).await
     }
 
     /// Starts a server that answers everything with the same content, each time after `latency`.
     pub async fn start_slow(latency: Duration, content: &str) -> io::Result<Self> {
         let content = content.to_owned();
-        Self::run(Some(latency), Box::new(move |_, _| Behaviour::Say(content.clone()))).await
+        Self::run(
+            Some(latency),
+            Box::new(move |_, _| Behaviour::Say(content.clone())),
+        )
+        .await
     }
 
     async fn run(latency: Option<Duration>, behave: Box<Behave>) -> io::Result<Self> {
         let listener = TcpListener::bind(("127.0.0.1", 0)).await?;
         let address = listener.local_addr()?;
-        let shared = Arc::new(Shared { seen: Mutex::default(), behave, latency });
+        let shared = Arc::new(Shared {
+            seen: Mutex::default(),
+            behave,
+            latency,
+        });
         let router = Router::new().fallback(handle).with_state(shared.clone());
         let task = tokio::spawn(async move {
             // It only ends by being aborted.
-            let _ = axum::serve(listener, router.into_make_service_with_connect_info::<SocketAddr>()).await;
+            let _ = axum::serve(
+                listener,
+                router.into_make_service_with_connect_info::<SocketAddr>(),
+            )
+            .await;
         });
-        Ok(Self { address, shared, task })
+        Ok(Self {
+            address,
+            shared,
+            task,
+        })
     }
 
     /// What a client takes as base URL.
@@ -146,7 +173,11 @@ impl ModelServer {
 
     /// Every request so far.
     pub fn seen(&self) -> Vec<Seen> {
-        self.shared.seen.lock().unwrap_or_else(PoisonError::into_inner).clone()
+        self.shared
+            .seen
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner)
+            .clone()
     }
 }
 
@@ -159,7 +190,10 @@ impl Drop for ModelServer {
 impl Seen {
     /// A header's value.
     pub fn header(&self, name: &str) -> Option<&str> {
-        self.headers.iter().find(|(known, _)| known == name).map(|(_, value)| value.as_str())
+        self.headers
+            .iter()
+            .find(|(known, _)| known == name)
+            .map(|(_, value)| value.as_str())
     }
 
     /// The body as JSON; `null` when it is none.
@@ -174,10 +208,19 @@ impl Seen {
     }
 }
 
-async fn handle(State(shared): State<Arc<Shared>>, ConnectInfo(peer): ConnectInfo<SocketAddr>, request: Request) -> Response {
+async fn handle(
+    State(shared): State<Arc<Shared>>,
+    ConnectInfo(peer): ConnectInfo<SocketAddr>,
+    request: Request,
+) -> Response {
     let (parts, body) = request.into_parts();
     let body = to_bytes(body, 64 << 20).await.unwrap_or_default();
-    let headers = parts.headers.iter().map(|(name, value)| (name.to_string(), String::from_utf8_lossy(value.as_bytes()).into_owned()));
+    let headers = parts.headers.iter().map(|(name, value)| {
+        (
+            name.to_string(),
+            String::from_utf8_lossy(value.as_bytes()).into_owned(),
+        )
+    });
     let seen = Seen {
         at: Instant::now(),
         peer,
@@ -195,10 +238,18 @@ async fn handle(State(shared): State<Arc<Shared>>, ConnectInfo(peer): ConnectInf
     }
     let vendor = vendor_of(&seen);
     if let Err((status, why)) = (vendor.check)(&seen) {
-        return send(status, &[("content-type", "application/json")], (vendor.error)(status, &why).to_string());
+        return send(
+            status,
+            &[("content-type", "application/json")],
+            (vendor.error)(status, &why).to_string(),
+        );
     }
     if seen.line.starts_with("GET ") && seen.path().ends_with("/models") {
-        return send(200, &[("content-type", "application/json")], (vendor.models)().to_string());
+        return send(
+            200,
+            &[("content-type", "application/json")],
+            (vendor.models)().to_string(),
+        );
     }
     respond(vendor, (shared.behave)(number, &seen), &seen).await
 }
@@ -210,7 +261,11 @@ async fn respond(vendor: &'static Vendor, behaviour: Behaviour, seen: &Seen) -> 
             let _ = told.wait_for(|told| *told).await;
             give(vendor, &Said::text(text), seen)
         }
-        Behaviour::Mislabelled(text) => send(200, &[("content-type", "text/plain")], all_events(vendor, &Said::text(text), seen)),
+        Behaviour::Mislabelled(text) => send(
+            200,
+            &[("content-type", "text/plain")],
+            all_events(vendor, &Said::text(text), seen),
+        ),
         Behaviour::Give(said) => give(vendor, &said, seen),
         Behaviour::Fail(failure) => {
             let (status, message) = (vendor.failure)(failure, seen);
@@ -221,7 +276,11 @@ async fn respond(vendor: &'static Vendor, behaviour: Behaviour, seen: &Seen) -> 
             }
             send(status, &headers, message.to_string())
         }
-        Behaviour::Cut(text) => send(200, &[("content-type", EVENTS)], events(vendor, &text, seen).concat()),
+        Behaviour::Cut(text) => send(
+            200,
+            &[("content-type", EVENTS)],
+            events(vendor, &text, seen).concat(),
+        ),
         Behaviour::Late(text) => {
             let late = events(vendor, &text, seen).concat() + &(vendor.late_error)();
             send(200, &[("content-type", EVENTS)], late)
@@ -238,17 +297,30 @@ async fn respond(vendor: &'static Vendor, behaviour: Behaviour, seen: &Seen) -> 
             });
             endless(events(vendor, &text, seen), pings)
         }
-        Behaviour::Send { status, headers, body } => {
-            send(status, &headers.iter().map(|(name, value)| (*name, value.as_str())).collect::<Vec<_>>(), body)
-        }
+        Behaviour::Send {
+            status,
+            headers,
+            body,
+        } => send(
+            status,
+            &headers
+                .iter()
+                .map(|(name, value)| (*name, value.as_str()))
+                .collect::<Vec<_>>(),
+            body,
+        ),
         Behaviour::Break { kind, body } => {
-            // A pause between the two, or the bytes would be thrown away together with the connection.
+            // A pause between the two, or the bytes would be thrown away together with the
+            // connection.
             let broken = stream::once(async {
                 tokio::task::yield_now().await;
                 Err(io::Error::from(io::ErrorKind::ConnectionReset))
             });
             let pieces = stream::once(async { Ok(Bytes::from(body)) }).chain(broken);
-            Response::builder().header(CONTENT_TYPE, kind).body(Body::from_stream(pieces)).expect("tests give valid headers")
+            Response::builder()
+                .header(CONTENT_TYPE, kind)
+                .body(Body::from_stream(pieces))
+                .expect("tests give valid headers")
         }
         Behaviour::Hang => std::future::pending().await,
     }
@@ -257,9 +329,16 @@ async fn respond(vendor: &'static Vendor, behaviour: Behaviour, seen: &Seen) -> 
 /// A complete answer, streamed if that was asked for.
 fn give(vendor: &Vendor, said: &Said, seen: &Seen) -> Response {
     let streamed = (vendor.is_streamed)(seen);
-    let mut headers = vec![("content-type", if streamed { EVENTS } else { "application/json" })];
+    let mut headers = vec![(
+        "content-type",
+        if streamed { EVENTS } else { "application/json" },
+    )];
     headers.extend(vendor.limits);
-    let body = if streamed { all_events(vendor, said, seen) } else { (vendor.whole)(said, &seen.json()).to_string() };
+    let body = if streamed {
+        all_events(vendor, said, seen)
+    } else {
+        (vendor.whole)(said, &seen.json()).to_string()
+    };
     send(200, &headers, body)
 }
 
@@ -273,15 +352,26 @@ fn events(vendor: &Vendor, text: &str, seen: &Seen) -> Vec<String> {
     (vendor.events)(&Said::text(text), &seen.json()).beginning
 }
 
-fn endless(beginning: Vec<String>, more: impl futures_util::Stream<Item = String> + Send + 'static) -> Response {
-    let pieces = stream::iter(beginning).chain(more).map(|piece| Ok::<_, io::Error>(Bytes::from(piece)));
-    Response::builder().header(CONTENT_TYPE, EVENTS).body(Body::from_stream(pieces)).expect("a valid header")
+fn endless(
+    beginning: Vec<String>,
+    more: impl futures_util::Stream<Item = String> + Send + 'static,
+) -> Response {
+    let pieces = stream::iter(beginning)
+        .chain(more)
+        .map(|piece| Ok::<_, io::Error>(Bytes::from(piece)));
+    Response::builder()
+        .header(CONTENT_TYPE, EVENTS)
+        .body(Body::from_stream(pieces))
+        .expect("a valid header")
 }
 
 fn send(status: u16, headers: &[(&str, &str)], body: impl Into<Body>) -> Response {
-    let mut response = Response::builder().status(StatusCode::from_u16(status).unwrap_or(StatusCode::INTERNAL_SERVER_ERROR));
+    let mut response = Response::builder()
+        .status(StatusCode::from_u16(status).unwrap_or(StatusCode::INTERNAL_SERVER_ERROR));
     for (name, value) in headers {
         response = response.header(*name, *value);
     }
-    response.body(body.into()).expect("tests give valid headers")
+    response
+        .body(body.into())
+        .expect("tests give valid headers")
 }

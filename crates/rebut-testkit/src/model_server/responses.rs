@@ -3,7 +3,10 @@
 use super::{
     Seen,
     chat::{LIMITS, error, failure, models},
-    strict::{Checked, REASONING, bad, fields, is_count, is_name, is_text, one_of, schema, temperature, typed},
+    strict::{
+        Checked, REASONING, bad, fields, is_count, is_name, is_text, one_of, schema, temperature,
+        typed,
+    },
     vendor::{Ending, Events, Said, Vendor, named, pieces},
 };
 use serde_json::{Value, json};
@@ -15,7 +18,13 @@ pub(super) static VENDOR: Vendor = Vendor {
     events,
     error,
     failure,
-    late_error: || named("error", &json!({"type": "error", "code": "server_error", "message": "The model failed", "param": null})),
+    late_error: || {
+        named(
+            "error",
+            &json!({"type": "error", "code": "server_error", "message": "The model \
+                failed", "param": null}),
+        )
+    },
     ping: ": keep-alive\n\n",
     limits: LIMITS,
     waits_by_header: true,
@@ -23,11 +32,22 @@ pub(super) static VENDOR: Vendor = Vendor {
 };
 
 fn check(seen: &Seen) -> Checked {
-    if !seen.header("authorization").is_some_and(|key| key.starts_with("Bearer ")) {
+    if !seen
+        .header("authorization")
+        .is_some_and(|key| key.starts_with("Bearer "))
+    {
         return Err((401, "You didn't provide an API key.".to_owned()));
     }
     let body = seen.json();
-    let optional = ["instructions", "text", "temperature", "max_output_tokens", "reasoning", "stream", "store"];
+    let optional = [
+        "instructions",
+        "text",
+        "temperature",
+        "max_output_tokens",
+        "reasoning",
+        "stream",
+        "store",
+    ];
     fields(&body, "body", &["model", "input"], &optional)?;
     for field in ["model", "input", "instructions"] {
         typed(&body, field, is_text)?;
@@ -40,12 +60,19 @@ fn check(seen: &Seen) -> Checked {
         fields(reasoning, "reasoning", &["effort"], &[])?;
         one_of(reasoning, "effort", &["minimal", "low", "medium", "high"])?;
     }
-    let Some(text) = body.get("text") else { return Ok(()) };
+    let Some(text) = body.get("text") else {
+        return Ok(());
+    };
     fields(text, "text", &["format"], &[])?;
     match text["format"]["type"].as_str() {
         Some("json_object") => fields(&text["format"], "text.format", &["type"], &[]),
         Some("json_schema") => {
-            fields(&text["format"], "text.format", &["type", "name", "schema"], &["strict"])?;
+            fields(
+                &text["format"],
+                "text.format",
+                &["type", "name", "schema"],
+                &["strict"],
+            )?;
             typed(&text["format"], "name", is_name)?;
             schema(&text["format"]["schema"])
         }
@@ -80,16 +107,33 @@ fn whole(said: &Said, _: &Value) -> Value {
 fn events(said: &Said, request: &Value) -> Events {
     let full = whole(said, request);
     let mut opening = full.clone();
-    (opening["status"], opening["output"], opening["usage"]) = (json!("in_progress"), json!([]), Value::Null);
+    (opening["status"], opening["output"], opening["usage"]) =
+        (json!("in_progress"), json!([]), Value::Null);
     let event = |kind: &str, mut data: Value| {
         data["type"] = kind.into();
         named(kind, &data)
     };
     let mut beginning = vec![event("response.created", json!({"response": opening}))];
-    beginning.extend(said.thinking.then(|| event("response.reasoning_summary_text.delta", json!({"delta": "hm"}))));
-    beginning
-        .extend(pieces(&said.text).iter().map(|piece| event("response.output_text.delta", json!({"delta": piece, "output_index": 0}))));
-    let last = if said.ending == Ending::Complete { "response.completed" } else { "response.incomplete" };
-    let end = vec![event("response.output_text.done", json!({"text": said.text})), event(last, json!({"response": full}))];
+    beginning.extend(said.thinking.then(|| {
+        event(
+            "response.reasoning_summary_text.delta",
+            json!({"delta": "hm"}),
+        )
+    }));
+    beginning.extend(pieces(&said.text).iter().map(|piece| {
+        event(
+            "response.output_text.delta",
+            json!({"delta": piece, "output_index": 0}),
+        )
+    }));
+    let last = if said.ending == Ending::Complete {
+        "response.completed"
+    } else {
+        "response.incomplete"
+    };
+    let end = vec![
+        event("response.output_text.done", json!({"text": said.text})),
+        event(last, json!({"response": full})),
+    ];
     Events { beginning, end }
 }

@@ -12,11 +12,16 @@ pub(super) fn bad<T>(why: impl Into<String>) -> Checked<T> {
 
 /// The object has every required field and no unknown one.
 pub(super) fn fields(object: &Value, at: &str, required: &[&str], optional: &[&str]) -> Checked {
-    let Some(map) = object.as_object() else { return bad(format!("{at} must be an object")) };
+    let Some(map) = object.as_object() else {
+        return bad(format!("{at} must be an object"));
+    };
     if let Some(missing) = required.iter().find(|field| !map.contains_key(**field)) {
         return bad(format!("{at}.{missing}: field required"));
     }
-    match map.keys().find(|field| !required.contains(&field.as_str()) && !optional.contains(&field.as_str())) {
+    match map
+        .keys()
+        .find(|field| !required.contains(&field.as_str()) && !optional.contains(&field.as_str()))
+    {
         Some(unknown) => bad(format!("{at}.{unknown}: extra inputs are not permitted")),
         None => Ok(()),
     }
@@ -32,13 +37,20 @@ pub(super) fn typed(object: &Value, field: &str, is: impl Fn(&Value) -> bool) ->
 
 /// The field holds one of these words, if it is there.
 pub(super) fn one_of(object: &Value, field: &str, words: &[&str]) -> Checked {
-    typed(object, field, |value| value.as_str().is_some_and(|value| words.contains(&value)))
+    typed(object, field, |value| {
+        value.as_str().is_some_and(|value| words.contains(&value))
+    })
 }
 
-/// A temperature within bounds, and none for models whose name begins so: they refuse it, whatever it is.
+/// A temperature within bounds, and none for models whose name begins so: they refuse it, whatever
+/// it is.
 pub(super) fn temperature(body: &Value, most: f64, refusing: &[&str]) -> Checked {
     let model = body["model"].as_str().unwrap_or_default();
-    if body.get("temperature").is_some() && refusing.iter().any(|beginning| model.starts_with(beginning)) {
+    if body.get("temperature").is_some()
+        && refusing
+            .iter()
+            .any(|beginning| model.starts_with(beginning))
+    {
         return bad(format!("temperature: not supported with {model}"));
     }
     typed(body, "temperature", is_temperature(most))
@@ -59,17 +71,35 @@ pub(super) fn is_count(value: &Value) -> bool {
 
 /// A temperature up to that one.
 pub(super) fn is_temperature(most: f64) -> impl Fn(&Value) -> bool {
-    move |value| value.as_f64().is_some_and(|temperature| (0.0..=most).contains(&temperature))
+    move |value| {
+        value
+            .as_f64()
+            .is_some_and(|temperature| (0.0..=most).contains(&temperature))
+    }
 }
 
 /// A schema as strict structured output wants it: every object closed, everything required.
 pub(super) fn schema(schema: &Value) -> Checked {
-    let Some(map) = schema.as_object() else { return bad("schema must be an object") };
+    let Some(map) = schema.as_object() else {
+        return bad("schema must be an object");
+    };
     if let Some(properties) = map.get("properties").and_then(Value::as_object) {
-        let required: Vec<&str> = map.get("required").and_then(Value::as_array).into_iter().flatten().filter_map(Value::as_str).collect();
-        if map.get("additionalProperties") != Some(&Value::Bool(false)) || !properties.keys().all(|name| required.contains(&name.as_str()))
+        let required: Vec<&str> = map
+            .get("required")
+            .and_then(Value::as_array)
+            .into_iter()
+            .flatten()
+            .filter_map(Value::as_str)
+            .collect();
+        if map.get("additionalProperties") != Some(&Value::Bool(false))
+            || !properties
+                .keys()
+                .all(|name| required.contains(&name.as_str()))
         {
-            return bad("Invalid schema for response_format: additionalProperties must be false and every property required");
+            return bad(
+                "Invalid schema for response_format: additionalProperties must be false and every \
+                 property required",
+            );
         }
         return properties.values().try_for_each(self::schema);
     }
@@ -79,6 +109,9 @@ pub(super) fn schema(schema: &Value) -> Checked {
 /// A schema's name.
 pub(super) fn is_name(value: &Value) -> bool {
     value.as_str().is_some_and(|name| {
-        (1..=64).contains(&name.len()) && name.bytes().all(|byte| byte.is_ascii_alphanumeric() || byte == b'_' || byte == b'-')
+        (1..=64).contains(&name.len())
+            && name
+                .bytes()
+                .all(|byte| byte.is_ascii_alphanumeric() || byte == b'_' || byte == b'-')
     })
 }

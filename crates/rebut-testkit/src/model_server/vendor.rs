@@ -36,7 +36,8 @@ pub(super) struct Events {
     pub end: Vec<String>,
 }
 
-/// An answer: always 100 input tokens of which 40 were cached, and 20 output tokens of which 5 were thinking.
+/// An answer: always 100 input tokens of which 40 were cached, and 20 output tokens of which 5 were
+/// thinking.
 #[derive(Clone, Debug)]
 pub struct Said {
     /// The text; empty for none.
@@ -50,7 +51,11 @@ pub struct Said {
 impl Said {
     /// A complete text.
     pub fn text(text: impl Into<String>) -> Self {
-        Self { text: text.into(), ending: Ending::Complete, thinking: false }
+        Self {
+            text: text.into(),
+            ending: Ending::Complete,
+            thinking: false,
+        }
     }
 }
 
@@ -93,17 +98,25 @@ pub(super) fn vendor_of(seen: &Seen) -> &'static Vendor {
         &embeddings::VENDOR
     } else if path.ends_with("/responses") {
         &responses::VENDOR
-    } else if path.contains(":generateContent") || path.contains(":streamGenerateContent") || seen.header("x-goog-api-key").is_some() {
+    } else if path.contains(":generateContent")
+        || path.contains(":streamGenerateContent")
+        || seen.header("x-goog-api-key").is_some()
+    {
         &gemini::VENDOR
     } else {
         &chat::VENDOR
     }
 }
 
-/// A text in pieces of five characters, so that words and secrets are torn; one that is only there to be large, in larger ones.
+/// A text in pieces of five characters, so that words and secrets are torn; one that is only there
+/// to be large, in larger ones.
 pub(super) fn pieces(text: &str) -> Vec<String> {
     let size = if text.len() > 1 << 16 { 1 << 16 } else { 5 };
-    text.chars().collect::<Vec<_>>().chunks(size).map(String::from_iter).collect()
+    text.chars()
+        .collect::<Vec<_>>()
+        .chunks(size)
+        .map(String::from_iter)
+        .collect()
 }
 
 /// An event with a name.

@@ -1,4 +1,5 @@
-//! Ballots as CSV: a header, then one ballot a line. The ranking stands in one column (`B>A=C`), or in one column per place.
+//! Ballots as CSV: a header, then one ballot a line. The ranking stands in one column (`B>A=C`), or
+//! in one column per place.
 
 use super::Reading;
 use csv::{ReaderBuilder, StringRecord, Trim};
@@ -21,13 +22,18 @@ enum Column {
 
 /// Reads a whole file.
 pub fn read(text: &str, reading: &mut Reading) -> Result<(), String> {
-    let mut rows = ReaderBuilder::new().trim(Trim::All).from_reader(text.as_bytes());
+    let mut rows = ReaderBuilder::new()
+        .trim(Trim::All)
+        .from_reader(text.as_bytes());
     let header = rows.headers().map_err(|error| told(&error))?.clone();
     if header.iter().all(str::is_empty) {
         return Err("it is empty".to_owned());
     }
     if let Some(mark) = other_separator(&header) {
-        return Err(format!("line 1: the columns are separated by {mark}; separate them by commas, and quote names that hold a comma"));
+        return Err(format!(
+            "line 1: the columns are separated by {mark}; separate them by commas, and quote names \
+             that hold a comma"
+        ));
     }
     let columns = header.iter().map(column).collect::<Result<Vec<_>, _>>()?;
     let mut known = columns.clone();
@@ -35,27 +41,47 @@ pub fn read(text: &str, reading: &mut Reading) -> Result<(), String> {
     if let Some(twice) = known.windows(2).find(|pair| pair[0] == pair[1]) {
         return Err(format!("line 1: two columns are {:?}", twice[0]).to_lowercase());
     }
-    let says = |column: &Column| !matches!(column, Column::Voter | Column::Weight | Column::Confidence);
+    let says =
+        |column: &Column| !matches!(column, Column::Voter | Column::Weight | Column::Confidence);
     if !columns.iter().any(says) {
-        return Err("line 1: no column says what was voted; add `ranking`, or a column for each place: 1, 2, 3".to_owned());
+        return Err(
+            "line 1: no column says what was voted; add `ranking`, or a column for each \
+            place: 1, 2, 3"
+                .to_owned(),
+        );
     }
-    if columns.contains(&Column::Ranking) && columns.iter().any(|column| matches!(column, Column::Place(_))) {
-        return Err("line 1: the ranking stands in `ranking` or in one column per place, not in both".to_owned());
+    if columns.contains(&Column::Ranking)
+        && columns
+            .iter()
+            .any(|column| matches!(column, Column::Place(_)))
+    {
+        return Err(
+            "line 1: the ranking stands in `ranking` or in one column per place, not in both"
+                .to_owned(),
+        );
     }
     let mut row = StringRecord::new();
     while rows.read_record(&mut row).map_err(|error| told(&error))? {
-        reading.lines.push(row.position().map_or(0, csv::Position::line));
+        reading
+            .lines
+            .push(row.position().map_or(0, csv::Position::line));
         let ballot = ballot(&columns, &row, reading);
         reading.add(ballot);
     }
     Ok(())
 }
 
-/// What separates the columns of a header that is one column to us: spreadsheets of many countries write semicolons.
+/// What separates the columns of a header that is one column to us: spreadsheets of many countries
+/// write semicolons.
 fn other_separator(header: &StringRecord) -> Option<&'static str> {
     let all = header.get(0).filter(|_| header.len() == 1)?;
     let marks = [(';', "`;`"), ('\t', "tabs"), ('|', "`|`")];
-    marks.iter().find(|(mark, _)| all.split(*mark).count() > 1 && all.split(*mark).all(|name| column(name).is_ok())).map(|(_, said)| *said)
+    marks
+        .iter()
+        .find(|(mark, _)| {
+            all.split(*mark).count() > 1 && all.split(*mark).all(|name| column(name).is_ok())
+        })
+        .map(|(_, said)| *said)
 }
 
 fn column(name: &str) -> Result<Column, String> {
@@ -73,9 +99,11 @@ fn column(name: &str) -> Result<Column, String> {
             Ok(place) if place > 0 => Column::Place(place),
             _ => {
                 let known = ["voter", "weight", "confidence", "ranking", "approves"];
-                let meant = nearest(other, known).map_or(".".to_owned(), |near| format!("; did you mean `{near}`?"));
+                let meant = nearest(other, known)
+                    .map_or(".".to_owned(), |near| format!("; did you mean `{near}`?"));
                 return Err(format!(
-                    "line 1: unknown column `{name}`{meant} Columns are voter, weight, confidence, ranking (or places: 1, 2, 3), approves, score:NAME."
+                    "line 1: unknown column `{name}`{meant} Columns are voter, weight, confidence, \
+                     ranking (or places: 1, 2, 3), approves, score:NAME."
                 ));
             }
         },
@@ -88,13 +116,20 @@ fn ballot(columns: &[Column], row: &StringRecord, reading: &mut Reading) -> Ball
         Some(at) => row.get(at).unwrap_or_default().to_owned(),
         None => format!("#{}", reading.next()),
     };
-    let mut ballot = Ballot { voter, ..Ballot::default() };
+    let mut ballot = Ballot {
+        voter,
+        ..Ballot::default()
+    };
     let mut places: BTreeMap<u32, Vec<String>> = BTreeMap::new();
     for (column, cell) in cells() {
         let number = |what: &str, reading: &mut Reading| {
             let read = cell.parse::<f64>();
             if read.is_err() {
-                reading.problem(&ballot.voter, format!("{what} `{cell}` is not a number"), "counted as if none was stated");
+                reading.problem(
+                    &ballot.voter,
+                    format!("{what} `{cell}` is not a number"),
+                    "counted as if none was stated",
+                );
             }
             read.ok()
         };
@@ -110,7 +145,10 @@ fn ballot(columns: &[Column], row: &StringRecord, reading: &mut Reading) -> Ball
             Column::Place(place) => drop(places.insert(*place, equals(cell))),
             Column::Score(candidate) => {
                 if let Some(score) = number(&format!("the score for `{candidate}`"), reading) {
-                    ballot.scores.get_or_insert_default().insert(candidate.clone(), score);
+                    ballot
+                        .scores
+                        .get_or_insert_default()
+                        .insert(candidate.clone(), score);
                 }
             }
         }
@@ -129,9 +167,16 @@ fn equals(cell: &str) -> Vec<String> {
 /// An error in the words of a person who looks at the file.
 fn told(error: &csv::Error) -> String {
     match error.kind() {
-        csv::ErrorKind::UnequalLengths { pos, expected_len, len } => {
+        csv::ErrorKind::UnequalLengths {
+            pos,
+            expected_len,
+            len,
+        } => {
             let line = pos.as_ref().map_or(0, csv::Position::line);
-            format!("line {line} has {len} columns, the header has {expected_len}; quote names that hold a comma")
+            format!(
+                "line {line} has {len} columns, the header has {expected_len}; quote names that \
+                 hold a comma"
+            )
         }
         _ => error.to_string(),
     }

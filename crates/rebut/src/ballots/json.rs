@@ -1,4 +1,5 @@
-//! Ballots as JSON: `candidates` and `ballots`; other keys beside them are passed over, unknown keys inside a ballot are an error.
+//! Ballots as JSON: `candidates` and `ballots`; other keys beside them are passed over, unknown
+//! keys inside a ballot are an error.
 
 use super::Reading;
 use rebut_engine::voting::{Ballot, Weight};
@@ -12,7 +13,10 @@ use std::{collections::BTreeMap, fmt};
 /// Reads a whole file.
 pub fn read(text: &str, reading: &mut Reading) -> Result<(), String> {
     let mut json = serde_json::Deserializer::from_str(text);
-    File(reading).deserialize(&mut json).and_then(|()| json.end()).map_err(|error| error.to_string())
+    File(reading)
+        .deserialize(&mut json)
+        .and_then(|()| json.end())
+        .map_err(|error| error.to_string())
 }
 
 /// The outer object.
@@ -45,11 +49,17 @@ impl<'de> Visitor<'de> for File<'_> {
                     has_ballots = true;
                     map.next_value_seed(Ballots(&mut *self.0))?;
                 }
-                "candidates" | "ballots" => return Err(A::Error::custom(format!("`{key}` stands there twice"))),
+                "candidates" | "ballots" => {
+                    return Err(A::Error::custom(format!("`{key}` stands there twice")));
+                }
                 _ => drop(map.next_value::<IgnoredAny>()?),
             }
         }
-        if has_ballots { Ok(()) } else { Err(A::Error::custom("there is no `ballots`")) }
+        if has_ballots {
+            Ok(())
+        } else {
+            Err(A::Error::custom("there is no `ballots`"))
+        }
     }
 }
 
@@ -86,7 +96,8 @@ impl<'de> Visitor<'de> for Ballots<'_> {
     }
 }
 
-/// A ballot as it is written. Numbers stay text, so that no digit is lost and a wrong one can be told.
+/// A ballot as it is written. Numbers stay text, so that no digit is lost and a wrong one can be
+/// told.
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 struct Written<'a> {
@@ -121,22 +132,41 @@ impl Written<'_> {
             let text = plain(raw);
             let read = text.parse::<f64>();
             if read.is_err() {
-                reading.problem(&voter, format!("{what} `{text}` is not a number"), "counted as if none was stated");
+                reading.problem(
+                    &voter,
+                    format!("{what} `{text}` is not a number"),
+                    "counted as if none was stated",
+                );
             }
             read.ok()
         };
-        let confidence = self.confidence.and_then(|raw| number("the confidence", raw));
+        let confidence = self
+            .confidence
+            .and_then(|raw| number("the confidence", raw));
         let scores = self.scores.map(|scores| {
-            let read =
-                scores.into_iter().filter_map(|(name, raw)| number(&format!("the score for `{name}`"), raw).map(|score| (name, score)));
+            let read = scores.into_iter().filter_map(|(name, raw)| {
+                number(&format!("the score for `{name}`"), raw).map(|score| (name, score))
+            });
             read.collect()
         });
         let tier = |tier| match tier {
             Tier::Equals(names) => names,
             Tier::One(name) => vec![name],
         };
-        let ranking = self.ranking.unwrap_or_default().into_iter().map(tier).collect();
-        Ballot { weight: weight.unwrap_or_default(), confidence, ranking, approves: self.approves, scores, voter }
+        let ranking = self
+            .ranking
+            .unwrap_or_default()
+            .into_iter()
+            .map(tier)
+            .collect();
+        Ballot {
+            weight: weight.unwrap_or_default(),
+            confidence,
+            ranking,
+            approves: self.approves,
+            scores,
+            voter,
+        }
     }
 }
 

@@ -16,19 +16,41 @@ const MOST_BYTES: u64 = 512 << 20;
 /// So many problems are shown.
 const SHOWN: usize = 10;
 
-/// Reads a file, or standard input for `-`. Problems are an error, or mended and told when `lenient`.
-pub fn read(file: &Path, candidates: &[String], lenient: bool) -> Result<(Profile, Vec<String>), CliError> {
+/// Reads a file, or standard input for `-`. Problems are an error, or mended and told when
+/// `lenient`.
+pub fn read(
+    file: &Path,
+    candidates: &[String],
+    lenient: bool,
+) -> Result<(Profile, Vec<String>), CliError> {
     let text = text(file)?;
     let mut reading = Reading::new(candidates);
-    let is_csv = file.extension().is_some_and(|ending| ending.eq_ignore_ascii_case("csv"));
-    if is_csv || !text.trim_start().starts_with('{') { csv::read(&text, &mut reading) } else { json::read(&text, &mut reading) }
-        .map_err(|wrong| CliError::usage(format!("{}: {wrong}", shown_name(file).display())).hint(FORMS))?;
+    let is_csv = file
+        .extension()
+        .is_some_and(|ending| ending.eq_ignore_ascii_case("csv"));
+    if is_csv || !text.trim_start().starts_with('{') {
+        csv::read(&text, &mut reading)
+    } else {
+        json::read(&text, &mut reading)
+    }
+    .map_err(|wrong| {
+        CliError::usage(format!("{}: {wrong}", shown_name(file).display())).hint(FORMS)
+    })?;
     drop(text);
     let (profile, problems) = reading.finish();
     if problems.is_empty() || lenient {
-        return Ok((profile, problems.iter().map(|(place, problem)| format!("{place}{problem}: {}", problem.mended)).collect()));
+        return Ok((
+            profile,
+            problems
+                .iter()
+                .map(|(place, problem)| format!("{place}{problem}: {}", problem.mended))
+                .collect(),
+        ));
     }
-    let mut message = format!("{}: these ballots cannot be counted as they are", shown_name(file).display());
+    let mut message = format!(
+        "{}: these ballots cannot be counted as they are",
+        shown_name(file).display()
+    );
     for (place, problem) in problems.iter().take(SHOWN) {
         message.push_str(&format!("\n  {place}{problem}"));
     }
@@ -44,7 +66,11 @@ const FORMS: &str = concat!(
 );
 
 fn shown_name(file: &Path) -> PathBuf {
-    if file == Path::new("-") { PathBuf::from("standard input") } else { file.to_owned() }
+    if file == Path::new("-") {
+        PathBuf::from("standard input")
+    } else {
+        file.to_owned()
+    }
 }
 
 fn text(file: &Path) -> Result<String, CliError> {
@@ -53,11 +79,17 @@ fn text(file: &Path) -> Result<String, CliError> {
     let read = if file == Path::new("-") {
         std::io::stdin().lock().take(limit).read_to_end(&mut bytes)
     } else {
-        Typed::new(file).and_then(|file| file.open()).and_then(|opened| opened.take(limit).read_to_end(&mut bytes))
+        Typed::new(file)
+            .and_then(|file| file.open())
+            .and_then(|opened| opened.take(limit).read_to_end(&mut bytes))
     };
     read.map_err(|error| CliError::file("read", &shown_name(file), &error))?;
     if bytes.len() as u64 > MOST_BYTES {
-        return Err(CliError::usage(format!("{} is larger than {} MB", shown_name(file).display(), MOST_BYTES >> 20)));
+        return Err(CliError::usage(format!(
+            "{} is larger than {} MB",
+            shown_name(file).display(),
+            MOST_BYTES >> 20
+        )));
     }
     // The mark some programs write in front of a text is none of ours.
     if bytes.starts_with("\u{feff}".as_bytes()) {
@@ -65,11 +97,16 @@ fn text(file: &Path) -> Result<String, CliError> {
     }
     String::from_utf8(bytes).map_err(|error| {
         let at = error.utf8_error().valid_up_to();
-        CliError::usage(format!("{} is not UTF-8 text, from byte {at} on", shown_name(file).display())).hint("save it as UTF-8")
+        CliError::usage(format!(
+            "{} is not UTF-8 text, from byte {at} on",
+            shown_name(file).display()
+        ))
+        .hint("save it as UTF-8")
     })
 }
 
-/// Ballots as they are read. They go into the profile at once where the candidates are known, and wait where they are not.
+/// Ballots as they are read. They go into the profile at once where the candidates are known, and
+/// wait where they are not.
 struct Reading {
     gather: Option<Gather>,
     waiting: Vec<Ballot>,
@@ -84,8 +121,22 @@ struct Reading {
 impl Reading {
     fn new(candidates: &[String]) -> Self {
         let given = !candidates.is_empty();
-        let gather = given.then(|| Gather::new(candidates.iter().map(|name| name.trim().to_owned()).collect()));
-        Self { gather, waiting: Vec::new(), given, lines: Vec::new(), problems: Vec::new(), read: 0 }
+        let gather = given.then(|| {
+            Gather::new(
+                candidates
+                    .iter()
+                    .map(|name| name.trim().to_owned())
+                    .collect(),
+            )
+        });
+        Self {
+            gather,
+            waiting: Vec::new(),
+            given,
+            lines: Vec::new(),
+            problems: Vec::new(),
+            read: 0,
+        }
     }
 
     /// The file's own list of candidates.
@@ -118,7 +169,12 @@ impl Reading {
     fn problem(&mut self, voter: &str, what: String, mended: &str) {
         let voter = (!voter.is_empty()).then(|| voter.to_owned());
         if self.problems.len() < 1000 {
-            self.problems.push(Problem { ballot: Some(self.next()), voter, what, mended: mended.to_owned() });
+            self.problems.push(Problem {
+                ballot: Some(self.next()),
+                voter,
+                what,
+                mended: mended.to_owned(),
+            });
         }
     }
 
@@ -128,15 +184,34 @@ impl Reading {
             let named: BTreeSet<String> = self.waiting.iter().flat_map(named).cloned().collect();
             self.begin(Gather::of_named(named.into_iter().collect()));
         }
-        let (profile, mut problems) = self.gather.unwrap_or_else(|| Gather::of_named(Vec::new())).finish();
+        let (profile, mut problems) = self
+            .gather
+            .unwrap_or_else(|| Gather::of_named(Vec::new()))
+            .finish();
         self.problems.append(&mut problems);
         self.problems.sort_by_key(|problem| problem.ballot);
-        let line = |problem: &Problem| problem.ballot.and_then(|number| self.lines.get(number - 1)).map(|line| format!("line {line}, "));
-        (profile, self.problems.into_iter().map(|problem| (line(&problem).unwrap_or_default(), problem)).collect())
+        let line = |problem: &Problem| {
+            problem
+                .ballot
+                .and_then(|number| self.lines.get(number - 1))
+                .map(|line| format!("line {line}, "))
+        };
+        (
+            profile,
+            self.problems
+                .into_iter()
+                .map(|problem| (line(&problem).unwrap_or_default(), problem))
+                .collect(),
+        )
     }
 }
 
 fn named(ballot: &Ballot) -> impl Iterator<Item = &String> {
     let scored = ballot.scores.iter().flat_map(|scores| scores.keys());
-    ballot.ranking.iter().flatten().chain(ballot.approves.iter().flatten()).chain(scored)
+    ballot
+        .ranking
+        .iter()
+        .flatten()
+        .chain(ballot.approves.iter().flatten())
+        .chain(scored)
 }

@@ -37,11 +37,19 @@ pub(super) fn read_at(dir: &Dir, name: &OsStr) -> io::Result<File> {
 
 pub(super) fn append_at(dir: &Dir, name: &OsStr) -> io::Result<File> {
     no_link(dir, name)?;
-    OpenOptions::new().read(true).append(true).create(true).open(dir.join(name))
+    OpenOptions::new()
+        .read(true)
+        .append(true)
+        .create(true)
+        .open(dir.join(name))
 }
 
 pub(super) fn create_at(dir: &Dir, name: &OsStr, _: Readers) -> io::Result<File> {
-    OpenOptions::new().read(true).write(true).create_new(true).open(dir.join(name))
+    OpenOptions::new()
+        .read(true)
+        .write(true)
+        .create_new(true)
+        .open(dir.join(name))
 }
 
 pub(super) fn rename_at(dir: &Dir, from: &OsStr, to: &OsStr) -> io::Result<()> {
@@ -69,16 +77,25 @@ pub(super) fn about(dir: &Dir, name: &OsStr) -> io::Result<About> {
         kind if kind.is_file() => Kind::File,
         _ => Kind::Other,
     };
-    Ok(About { kind, owner: None, others_write: false, names: 1 })
+    Ok(About {
+        kind,
+        owner: None,
+        others_write: false,
+        names: 1,
+    })
 }
 
 pub(super) fn names(dir: &Dir) -> io::Result<Vec<OsString>> {
-    fs::read_dir(dir)?.map(|entry| Ok(entry?.file_name())).collect()
+    fs::read_dir(dir)?
+        .map(|entry| Ok(entry?.file_name()))
+        .collect()
 }
 
 fn no_link(dir: &Dir, name: &OsStr) -> io::Result<()> {
     match about(dir, name) {
-        Ok(About { kind: Kind::Link, .. }) => Err(io::Error::other("it is a link")),
+        Ok(About {
+            kind: Kind::Link, ..
+        }) => Err(io::Error::other("it is a link")),
         _ => Ok(()),
     }
 }

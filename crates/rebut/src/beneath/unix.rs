@@ -2,7 +2,10 @@
 
 use super::{About, Kind, Readers};
 use rustix::{
-    fs::{AtFlags, CWD, FileType, Mode, OFlags, fsync, linkat, mkdirat, openat, renameat, statat, unlinkat},
+    fs::{
+        AtFlags, CWD, FileType, Mode, OFlags, fsync, linkat, mkdirat, openat, renameat, statat,
+        unlinkat,
+    },
     io::Errno,
 };
 use std::{
@@ -16,10 +19,16 @@ use std::{
 /// An open folder.
 pub(super) type Dir = OwnedFd;
 
-const FOLDER: OFlags = OFlags::RDONLY.union(OFlags::DIRECTORY).union(OFlags::CLOEXEC);
+const FOLDER: OFlags = OFlags::RDONLY
+    .union(OFlags::DIRECTORY)
+    .union(OFlags::CLOEXEC);
 
 pub(super) fn open(path: &Path) -> io::Result<Dir> {
-    let path = if path.as_os_str().is_empty() { Path::new(".") } else { path };
+    let path = if path.as_os_str().is_empty() {
+        Path::new(".")
+    } else {
+        path
+    };
     Ok(openat(CWD, path, FOLDER, Mode::empty())?)
 }
 
@@ -37,17 +46,28 @@ pub(super) fn make_at(dir: &Dir, name: &OsStr) -> io::Result<()> {
 
 /// Not waiting: a pipe that somebody left there would be waited for until somebody writes.
 pub(super) fn read_at(dir: &Dir, name: &OsStr) -> io::Result<File> {
-    let flags = OFlags::RDONLY | OFlags::NOFOLLOW | OFlags::NONBLOCK | OFlags::NOCTTY | OFlags::CLOEXEC;
+    let flags =
+        OFlags::RDONLY | OFlags::NOFOLLOW | OFlags::NONBLOCK | OFlags::NOCTTY | OFlags::CLOEXEC;
     Ok(openat(dir, name, flags, Mode::empty())?.into())
 }
 
 pub(super) fn append_at(dir: &Dir, name: &OsStr) -> io::Result<File> {
-    let flags = OFlags::RDWR | OFlags::APPEND | OFlags::CREATE | OFlags::NOFOLLOW | OFlags::NONBLOCK | OFlags::NOCTTY | OFlags::CLOEXEC;
+    let flags = OFlags::RDWR
+        | OFlags::APPEND
+        | OFlags::CREATE
+        | OFlags::NOFOLLOW
+        | OFlags::NONBLOCK
+        | OFlags::NOCTTY
+        | OFlags::CLOEXEC;
     Ok(openat(dir, name, flags, Mode::from_raw_mode(0o666))?.into())
 }
 
 pub(super) fn create_at(dir: &Dir, name: &OsStr, readers: Readers) -> io::Result<File> {
-    let mode = if readers == Readers::Owner { 0o600 } else { 0o666 };
+    let mode = if readers == Readers::Owner {
+        0o600
+    } else {
+        0o666
+    };
     let flags = OFlags::RDWR | OFlags::CREATE | OFlags::EXCL | OFlags::NOFOLLOW | OFlags::CLOEXEC;
     Ok(openat(dir, name, flags, Mode::from_raw_mode(mode))?.into())
 }
@@ -80,9 +100,17 @@ pub(super) fn about(dir: &Dir, name: &OsStr) -> io::Result<About> {
         FileType::Symlink => Kind::Link,
         _ => Kind::Other,
     };
-    #[allow(clippy::useless_conversion, reason = "the width differs between systems")]
+    #[allow(
+        clippy::useless_conversion,
+        reason = "the width differs between systems"
+    )]
     let names = u64::from(found.st_nlink);
-    Ok(About { kind, owner: Some(found.st_uid), others_write: found.st_mode & 0o002 != 0, names })
+    Ok(About {
+        kind,
+        owner: Some(found.st_uid),
+        others_write: found.st_mode & 0o002 != 0,
+        names,
+    })
 }
 
 pub(super) fn names(dir: &Dir) -> io::Result<Vec<OsString>> {

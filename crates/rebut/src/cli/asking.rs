@@ -10,7 +10,8 @@ pub struct AskArgs {
     /// The question
     #[arg(value_name = "QUESTION")]
     pub question: Option<String>,
-    /// An option, `A=Label` or `A=Label -- description`; repeat for each. Without any, options are drafted
+    /// An option, `A=Label` or `A=Label -- description`; repeat for each. Without any, options are
+    /// drafted
     #[arg(short = 'O', long = "option", value_name = "ID=LABEL")]
     pub options: Vec<String>,
     /// What the judges should know: a file, a directory or `-`; repeat for more
@@ -19,7 +20,8 @@ pub struct AskArgs {
     /// Read question, options and context from a `debate_context` YAML file
     #[arg(long, value_name = "FILE")]
     pub from: Option<PathBuf>,
-    /// Ask further about an earlier debate: its options, and what was known and said there, become yours
+    /// Ask further about an earlier debate: its options, and what was known and said there, become
+    /// yours
     #[arg(long, value_name = "ID", conflicts_with = "from")]
     pub follow: Option<String>,
     /// The question's id, for file names and results
@@ -72,7 +74,8 @@ pub struct RunArgs {
     /// Print how many calls, tokens and dollars it will take, and send nothing
     #[arg(long, conflicts_with = "dry_run")]
     pub estimate: bool,
-    /// Have a person approve the result before it counts, within e.g. `30m` (`rebut approve ID`); nobody in time is a no
+    /// Have a person approve the result before it counts, within e.g. `30m` (`rebut approve ID`);
+    /// nobody in time is a no
     #[arg(long, value_name = "TIME")]
     pub approve_within: Option<Span>,
     /// What it may use
@@ -94,7 +97,11 @@ pub enum Weighing {
 
 /// The kinds of topologies, as the engine's table has them.
 pub(super) fn topologies() -> PossibleValuesParser {
-    rebut_engine::topology::TOPOLOGIES.iter().map(|kind| kind.name()).collect::<Vec<_>>().into()
+    rebut_engine::topology::TOPOLOGIES
+        .iter()
+        .map(|kind| kind.name())
+        .collect::<Vec<_>>()
+        .into()
 }
 
 /// What a debate can be compared with.
@@ -159,7 +166,8 @@ pub struct PanelArgs {
 /// How to print the result.
 #[derive(Args, Debug, Clone, Default, PartialEq)]
 pub struct OutputArgs {
-    /// Also write the result to FILE; the ending tells how: html, md, json, yaml, adr.md, svg, ndjson, sarif, comment.md; repeat
+    /// Also write the result to FILE; the ending tells how: html, md, json, yaml, adr.md, svg,
+    /// ndjson, sarif, comment.md; repeat
     #[arg(short, long, value_name = "FILE")]
     pub output: Vec<PathBuf>,
     /// Print the result as one JSON object
@@ -216,7 +224,12 @@ pub struct TopologyArgs {
     #[arg(long, value_parser = topologies(), conflicts_with = "id")]
     pub kind: Option<String>,
     /// The panel's judges, e.g. `risk,value,architect`
-    #[arg(long, value_name = "ROLES", value_delimiter = ',', conflicts_with = "id")]
+    #[arg(
+        long,
+        value_name = "ROLES",
+        value_delimiter = ',',
+        conflicts_with = "id"
+    )]
     pub judges: Vec<String>,
     /// Print a Mermaid drawing instead of text
     #[arg(long)]

@@ -13,10 +13,12 @@ pub struct EvaluateArgs {
     /// What to call it; by default its first heading, or the file's name
     #[arg(long, value_name = "TITLE")]
     pub title: Option<String>,
-    /// Scores it has already, by category: a JSON, TOML or YAML file. By default `scores.*` in the idea's folder
+    /// Scores it has already, by category: a JSON, TOML or YAML file. By default `scores.*` in the
+    /// idea's folder
     #[arg(long, value_name = "FILE")]
     pub scores: Option<PathBuf>,
-    /// What a red team found: a JSON, TOML or YAML file. By default `challenges.*` in the idea's folder
+    /// What a red team found: a JSON, TOML or YAML file. By default `challenges.*` in the idea's
+    /// folder
     #[arg(long, value_name = "FILE")]
     pub challenges: Option<PathBuf>,
     /// What to debate, instead of the topics of the configuration: a JSON, TOML or YAML file

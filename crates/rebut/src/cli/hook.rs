@@ -9,15 +9,21 @@ pub struct HookArgs {
     /// Which program calls
     #[arg(value_parser = hosts())]
     pub host: String,
-    /// What happens there, in its own words or as `session-start`, `user-prompt-submit`, `stop`; `skill` when a skill asks
+    /// What happens there, in its own words or as `session-start`, `user-prompt-submit`, `stop`;
+    /// `skill` when a skill asks
     pub event: String,
 }
 
 fn hosts() -> PossibleValuesParser {
-    HOSTS.iter().map(|host| host.name).collect::<Vec<_>>().into()
+    HOSTS
+        .iter()
+        .map(|host| host.name)
+        .collect::<Vec<_>>()
+        .into()
 }
 
-/// Whether the words of a command line ask for a hook, also when they cannot be parsed: then nothing may look like a wish to block.
+/// Whether the words of a command line ask for a hook, also when they cannot be parsed: then
+/// nothing may look like a wish to block.
 pub fn asks_for_a_hook(words: impl IntoIterator<Item = String>) -> bool {
     let mut words = words.into_iter().skip(1);
     while let Some(word) = words.next() {
@@ -42,12 +48,19 @@ mod tests {
             ("rebut hook", true),
             ("rebut --bogus hook nobody", true),
             ("rebut --data hook ls", false),
-            ("rebut --data x -q --config=y hook claude stop --bogus", true),
+            (
+                "rebut --data x -q --config=y hook claude stop --bogus",
+                true,
+            ),
             ("rebut show hook", false),
             ("rebut", false),
         ];
         for (line, asked) in rows {
-            assert_eq!(asks_for_a_hook(line.split(' ').map(str::to_owned)), asked, "{line}");
+            assert_eq!(
+                asks_for_a_hook(line.split(' ').map(str::to_owned)),
+                asked,
+                "{line}"
+            );
         }
     }
 }

@@ -15,7 +15,8 @@ pub struct IdArg {
 /// Arguments of `ls`.
 #[derive(Args, Debug)]
 pub struct LsArgs {
-    /// Only debates with this status (running, waiting, interrupted, paused, completed, failed, cancelled), or that ended so (consensus, contested, stopped …)
+    /// Only debates with this status (running, waiting, interrupted, paused, completed, failed,
+    /// cancelled), or that ended so (consensus, contested, stopped …)
     #[arg(long)]
     pub status: Option<String>,
     /// At most so many; 0 is all
@@ -154,7 +155,11 @@ impl From<RejectArgs> for GateArgs {
 }
 
 fn a_reason(text: &str) -> Result<String, String> {
-    if text.trim().is_empty() { Err("a refusal says why".to_owned()) } else { Ok(text.to_owned()) }
+    if text.trim().is_empty() {
+        Err("a refusal says why".to_owned())
+    } else {
+        Ok(text.to_owned())
+    }
 }
 
 /// Arguments of `answer`.
@@ -179,7 +184,8 @@ pub struct TurnsArgs {
     /// The turn to answer, e.g. `recommend/effort`; without one, all that wait are listed
     #[arg(value_name = "TURN")]
     pub turn: Option<String>,
-    /// The answer, JSON of the form that the turn asks for: a file, or `-`. Without it you are asked at the terminal
+    /// The answer, JSON of the form that the turn asks for: a file, or `-`. Without it you are
+    /// asked at the terminal
     #[arg(long, value_name = "FILE", requires = "turn")]
     pub reply: Option<PathBuf>,
     /// Print JSON: what is asked, and the form of the reply

@@ -41,13 +41,15 @@ use clap::{Args, CommandFactory, FromArgMatches, Parser, Subcommand, ValueEnum, 
 use rebut_engine::nearest::nearest;
 use std::path::{Path, PathBuf};
 
-/// Several agents answer blind, challenge each other and are counted; you get a decision with its reasons, or an honest "contested".
+/// Several agents answer blind, challenge each other and are counted; you get a decision with its
+/// reasons, or an honest "contested".
 #[derive(Parser, Debug)]
 #[command(name = "rebut", version, about, arg_required_else_help = false)]
 #[command(override_usage = "rebut [OPTIONS] <QUESTION>\n       rebut [GLOBAL OPTIONS] <COMMAND> …")]
 #[command(
     after_help = concat!(
-        "Exit codes: 0 decided · 1 failed · 2 usage · 3 contested, or tests fail · 4 no model · 5 limit reached · ",
+        "Exit codes: 0 decided · 1 failed · 2 usage · 3 contested, or tests fail · 4 no model · 5 \
+         limit reached · ",
         "6 --fail-on · 7 gate rejected · 130 interrupted"
     )
 )]
@@ -69,7 +71,8 @@ pub fn meant_command(word: &str) -> Option<String> {
     nearest(word, command.get_subcommands().map(clap::Command::get_name)).map(str::to_owned)
 }
 
-/// What was typed. A command written wrongly looks like a question with too many words behind it, so what was meant is told too.
+/// What was typed. A command written wrongly looks like a question with too many words behind it,
+/// so what was meant is told too.
 pub fn parse() -> Cli {
     let cli = try_parse().unwrap_or_else(|error| {
         if error.use_stderr() && asks_for_a_hook(std::env::args()) {
@@ -78,9 +81,14 @@ pub fn parse() -> Cli {
             std::process::exit(1);
         }
         let first = first_word(std::env::args().skip(1));
-        let is_known = |word: &String| Cli::command().get_subcommands().any(|known| known.get_name() == word);
-        let meant =
-            first.filter(|word| error.kind() == ErrorKind::UnknownArgument && !is_known(word)).and_then(|word| meant_command(&word));
+        let is_known = |word: &String| {
+            Cli::command()
+                .get_subcommands()
+                .any(|known| known.get_name() == word)
+        };
+        let meant = first
+            .filter(|word| error.kind() == ErrorKind::UnknownArgument && !is_known(word))
+            .and_then(|word| meant_command(&word));
         match meant {
             Some(command) => {
                 eprint!("{}", error.render());
@@ -90,7 +98,10 @@ pub fn parse() -> Cli {
             None => error.exit(),
         }
     });
-    Cli { global: cli.global.with_variables(), ..cli }
+    Cli {
+        global: cli.global.with_variables(),
+        ..cli
+    }
 }
 
 fn try_parse() -> Result<Cli, clap::Error> {
@@ -99,17 +110,29 @@ fn try_parse() -> Result<Cli, clap::Error> {
     Cli::from_arg_matches(&matches).map_err(|error| error.format(&mut command))
 }
 
-/// A number below zero is a value like any other, for whoever takes it to refuse by its range; no flag looks like one.
+/// A number below zero is a value like any other, for whoever takes it to refuse by its range; no
+/// flag looks like one.
 fn with_negative_numbers(command: clap::Command) -> clap::Command {
-    let allowed = |arg: clap::Arg| if arg.get_action().takes_values() { arg.allow_negative_numbers(true) } else { arg };
-    command.mut_args(allowed).mut_subcommands(with_negative_numbers)
+    let allowed = |arg: clap::Arg| {
+        if arg.get_action().takes_values() {
+            arg.allow_negative_numbers(true)
+        } else {
+            arg
+        }
+    };
+    command
+        .mut_args(allowed)
+        .mut_subcommands(with_negative_numbers)
 }
 
-/// The word that stands where a command does: the first that is neither a flag of every command nor its value.
+/// The word that stands where a command does: the first that is neither a flag of every command nor
+/// its value.
 fn first_word(mut words: impl Iterator<Item = String>) -> Option<String> {
     let command = Cli::command();
     let takes_value = |word: &str| {
-        let mut global = command.get_arguments().filter(|arg| arg.is_global_set() && arg.get_action().takes_values());
+        let mut global = command
+            .get_arguments()
+            .filter(|arg| arg.is_global_set() && arg.get_action().takes_values());
         global.any(|arg| arg.get_long() == word.strip_prefix("--"))
     };
     loop {
@@ -130,7 +153,9 @@ impl GlobalArgs {
             data: self.data.or_else(|| path_variable("REBUT_DATA")),
             config: self.config.or_else(|| path_variable("REBUT_CONFIG")),
             server: self.server.or_else(|| environment("REBUT_SERVER")),
-            token_file: self.token_file.or_else(|| path_variable("REBUT_TOKEN_FILE")),
+            token_file: self
+                .token_file
+                .or_else(|| path_variable("REBUT_TOKEN_FILE")),
             ..self
         }
     }
@@ -160,7 +185,13 @@ pub struct GlobalArgs {
     #[arg(long, global = true, value_name = "FILE", help_heading = "Global")]
     pub token_file: Option<PathBuf>,
     /// When to use colours
-    #[arg(long, global = true, value_name = "WHEN", default_value = "auto", help_heading = "Global")]
+    #[arg(
+        long,
+        global = true,
+        value_name = "WHEN",
+        default_value = "auto",
+        help_heading = "Global"
+    )]
     pub color: Color,
     /// No spinners, no cursor movement, no box drawing
     #[arg(long, global = true, help_heading = "Global")]

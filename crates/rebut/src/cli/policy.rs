@@ -8,7 +8,8 @@ use clap::{Args, Subcommand};
 pub enum PolicyCommand {
     /// Show what judges said of each role's arguments
     Insights(InsightsArgs),
-    /// Have better words proposed for a role: written to reviewers/prompts/ROLE.txt, for you to read
+    /// Have better words proposed for a role: written to reviewers/prompts/ROLE.txt, for you to
+    /// read
     Propose(Box<ProposeArgs>),
 }
 

@@ -15,9 +15,15 @@ pub struct ReviewArgs {
     #[arg(long, value_name = "REF", num_args = 0..=1, default_missing_value = "HEAD")]
     pub diff: Option<String>,
     /// The reviewers' roles, e.g. `security,testing`; any role file can review
-    #[arg(long, value_name = "ROLES", value_delimiter = ',', conflicts_with = "judges")]
+    #[arg(
+        long,
+        value_name = "ROLES",
+        value_delimiter = ',',
+        conflicts_with = "judges"
+    )]
     pub reviewers: Vec<String>,
-    /// Let reviewers who contradict each other debate it before a judge; it is logged, and changes nothing
+    /// Let reviewers who contradict each other debate it before a judge; it is logged, and changes
+    /// nothing
     #[arg(long)]
     pub debate: bool,
     /// Exit with 6 when a merged operation is at least so severe

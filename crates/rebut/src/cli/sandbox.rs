@@ -37,7 +37,8 @@ pub struct SandboxTestArgs {
     /// The file with the tests; `-` reads them from standard input
     #[arg(long, value_name = "FILE", required_unless_present = "test_command")]
     pub tests: Option<PathBuf>,
-    /// A command in place of tests: one test that holds when it ends with 0. Split at blanks; `{code}` is the file with the code
+    /// A command in place of tests: one test that holds when it ends with 0. Split at blanks;
+    /// `{code}` is the file with the code
     #[arg(long, value_name = "COMMAND", conflicts_with_all = ["tests", "style"])]
     pub test_command: Option<String>,
     /// The file with the code; `-` reads it from standard input

@@ -10,10 +10,12 @@ pub struct ServeArgs {
     /// Where to listen; port 0 takes a free one
     #[arg(long, value_name = "ADDRESS:PORT", default_value = "127.0.0.1:7878")]
     pub listen: SocketAddr,
-    /// A name under which the server is reached, with its port: `debates.example.org:443` (also meant where 443 is left out); repeat
+    /// A name under which the server is reached, with its port: `debates.example.org:443` (also
+    /// meant where 443 is left out); repeat
     #[arg(long = "host", value_name = "NAME:PORT")]
     pub hosts: Vec<Host>,
-    /// Listen on an address that other machines reach. Keys must be there, and TLS is for a proxy in front
+    /// Listen on an address that other machines reach. Keys must be there, and TLS is for a proxy
+    /// in front
     #[arg(long)]
     pub allow_remote: bool,
     /// Let requests name scripts (files of this machine) as models; for tests

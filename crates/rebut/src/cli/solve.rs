@@ -20,7 +20,8 @@ pub struct SolveArgs {
     /// Tests that everybody sees: a file
     #[arg(long, value_name = "FILE")]
     pub tests: Option<PathBuf>,
-    /// A command in place of tests: one test that holds when it ends with 0. Split at blanks; `{code}` is the file with the code
+    /// A command in place of tests: one test that holds when it ends with 0. Split at blanks;
+    /// `{code}` is the file with the code
     #[arg(long, value_name = "COMMAND", conflicts_with = "tests")]
     pub test_command: Option<String>,
     /// Tests that score the result at the end and that nobody is shown: a file
@@ -56,7 +57,8 @@ pub struct SolveArgs {
     /// Wait after this phase until a person approves; repeat for more
     #[arg(long, value_name = "PHASE", value_parser = phases())]
     pub gate: Vec<String>,
-    /// Run a command in the sandbox on each candidate, `post-proposal="ruff check {code}"`; repeat for more
+    /// Run a command in the sandbox on each candidate, `post-proposal="ruff check {code}"`; repeat
+    /// for more
     #[arg(long, value_name = "POINT=COMMAND")]
     pub hook: Vec<String>,
     /// Also write the code that won to FILE. A file that is there stays
@@ -65,10 +67,12 @@ pub struct SolveArgs {
     /// Overwrite that file whatever it holds
     #[arg(long, requires = "code")]
     pub force: bool,
-    /// Commit every version as it comes to the branch debate/<id> of the repository here; your checkout is not touched
+    /// Commit every version as it comes to the branch debate/<id> of the repository here; your
+    /// checkout is not touched
     #[arg(long)]
     pub git: bool,
-    /// Where the code that won is on that branch, from the top of the repository; else solution.py, or as the language has it
+    /// Where the code that won is on that branch, from the top of the repository; else solution.py,
+    /// or as the language has it
     #[arg(long, value_name = "NAME", requires = "git")]
     pub git_file: Option<String>,
     /// How it is run
@@ -113,7 +117,11 @@ impl From<TestStyle> for Style {
 }
 
 fn phases() -> PossibleValuesParser {
-    Phase::ALL.iter().map(|phase| phase.name()).collect::<Vec<_>>().into()
+    Phase::ALL
+        .iter()
+        .map(|phase| phase.name())
+        .collect::<Vec<_>>()
+        .into()
 }
 
 fn languages() -> PossibleValuesParser {

@@ -23,7 +23,8 @@ pub struct VoteArgs {
     /// Let weights count in every method, not only in `weighted`
     #[arg(long)]
     pub weigh: bool,
-    /// The share of the votes a winner needs, compared exactly (majority, plurality, weighted, approval)
+    /// The share of the votes a winner needs, compared exactly (majority, plurality, weighted,
+    /// approval)
     #[arg(long, value_name = "SHARE")]
     pub threshold: Option<f64>,
     /// How to break ties: order, borda, condorcet, most-first, seed:N; several with commas
@@ -71,5 +72,11 @@ pub struct RetallyArgs {
 
 fn methods() -> PossibleValuesParser {
     let auto = PossibleValue::new("auto").help("by the number of voters");
-    PossibleValuesParser::new(std::iter::once(auto).chain(METHODS.iter().map(|method| PossibleValue::new(method.name).help(method.about))))
+    PossibleValuesParser::new(
+        std::iter::once(auto).chain(
+            METHODS
+                .iter()
+                .map(|method| PossibleValue::new(method.name).help(method.about)),
+        ),
+    )
 }

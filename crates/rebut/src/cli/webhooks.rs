@@ -6,7 +6,8 @@ use rebut_engine::outbox::TOLD;
 /// What can be done with webhooks.
 #[derive(Subcommand, Debug)]
 pub enum WebhooksCommand {
-    /// Have events of your debates posted to an address; the secret they are signed with is printed once
+    /// Have events of your debates posted to an address; the secret they are signed with is printed
+    /// once
     Add(AddWebhookArgs),
     /// List webhooks
     Ls(ListWebhooksArgs),

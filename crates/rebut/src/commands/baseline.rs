@@ -1,4 +1,5 @@
-//! `--baseline`: the same question to a control arm afterwards, with as many calls, and both side by side.
+//! `--baseline`: the same question to a control arm afterwards, with as many calls, and both side
+//! by side.
 
 use super::{ask, follow};
 use crate::{
@@ -37,7 +38,8 @@ struct Baseline {
     agrees: Option<bool>,
 }
 
-/// Follows a debate to its end, then runs the arm; prints both. Gives the debate's id and exit code.
+/// Follows a debate to its end, then runs the arm; prints both. Gives the debate's id and exit
+/// code.
 pub async fn compare(
     app: &App,
     desk: &Desk,
@@ -48,17 +50,29 @@ pub async fn compare(
 ) -> Result<(DebateId, u8), CliError> {
     let id = running.id;
     let mut interrupts = follow::Interrupts::listen()?;
-    let Some((debate, outcome)) = follow::to_the_end(app, desk, running, args, &mut interrupts).await? else {
+    let Some((debate, outcome)) =
+        follow::to_the_end(app, desk, running, args, &mut interrupts).await?
+    else {
         return Ok((id, Ending::Cancelled.exit_code()));
     };
     let paint = Paint::stdout(app.global.color);
     if !args.json && !args.stream_json {
-        output::print(&text::result(&debate, app.keeps, app.go_on(&debate).as_deref(), paint))?;
+        output::print(&text::result(
+            &debate,
+            app.keeps,
+            app.go_on(&debate).as_deref(),
+            paint,
+        ))?;
     }
     let mut compared = None;
-    if matches!(outcome.outcome, Ending::Consensus | Ending::Majority | Ending::Contested) {
+    if matches!(
+        outcome.outcome,
+        Ending::Consensus | Ending::Majority | Ending::Contested
+    ) {
         let running = desk.start(arm_start(app, &start, &debate, arm)?).await?;
-        compared = follow::to_the_end(app, desk, running, args, &mut interrupts).await?.map(|(view, _)| view);
+        compared = follow::to_the_end(app, desk, running, args, &mut interrupts)
+            .await?
+            .map(|(view, _)| view);
     } else {
         eprintln!("no baseline: the debate ended {}", outcome.outcome.as_str());
     }
@@ -66,7 +80,12 @@ pub async fn compare(
     if args.json {
         output::print_json(&with_baseline(&debate, &baseline)?)?;
     } else if let (Some(arm), Some(baseline), false) = (&compared, &baseline, args.stream_json) {
-        output::print(&text::arms::comparison(&debate, arm, baseline.agrees, paint))?;
+        output::print(&text::arms::comparison(
+            &debate,
+            arm,
+            baseline.agrees,
+            paint,
+        ))?;
     }
     output::files(&desk.into(), &debate, args).await?;
     if outcome.outcome == Ending::Contested && !args.json && !args.stream_json {
@@ -75,8 +94,8 @@ pub async fn compare(
     Ok((id, follow::exit_code(outcome.outcome, args)))
 }
 
-/// The arm's request: the same panel, question, options and seed, what is left of the caps, and as many calls as brought the debate
-/// an answer.
+/// The arm's request: the same panel, question, options and seed, what is left of the caps, and as
+/// many calls as brought the debate an answer.
 fn arm_start(app: &App, start: &Start, debate: &View, arm: Arm) -> Result<Start, CliError> {
     let calls = debate.spent().answers.max(1);
     let agents = u32::try_from(start.agents.len()).unwrap_or(u32::MAX).max(1);
@@ -90,7 +109,8 @@ fn arm_start(app: &App, start: &Start, debate: &View, arm: Arm) -> Result<Start,
         config["timeout"] = seconds.clone();
     }
     let mut input = decide::Input::parse(&start.input).map_err(CliError::usage)?;
-    // Options that were drafted for the debate are the arm's too, or they would not answer the same question.
+    // Options that were drafted for the debate are the arm's too, or they would not answer the same
+    // question.
     input.options = decide::options_of(debate);
     input.baseline_of = debate.id.map(|id| id.to_string()).unwrap_or_default();
     Ok(Start {
@@ -104,39 +124,67 @@ fn arm_start(app: &App, start: &Start, debate: &View, arm: Arm) -> Result<Start,
     })
 }
 
-/// The debate's limits less what it used. A cap that is used up stays one: the arm then ends stopped, and says so.
+/// The debate's limits less what it used. A cap that is used up stays one: the arm then ends
+/// stopped, and says so.
 fn what_is_left(limits: Limits, debate: &View) -> Limits {
     let spent = debate.spent();
     let tokens = spent.input_tokens + spent.cached_tokens + spent.output_tokens;
-    let known: f64 = debate.turns.iter().filter_map(|turn| turn.usage.as_ref()?.cost_usd).sum();
+    let known: f64 = debate
+        .turns
+        .iter()
+        .filter_map(|turn| turn.usage.as_ref()?.cost_usd)
+        .sum();
     let caps = Caps {
         cost_usd: limits.caps.cost_usd.map(|cost| (cost - known).max(0.0)),
         tokens: limits.caps.tokens.map(|cap| cap.saturating_sub(tokens)),
-        calls: limits.caps.calls.map(|cap| cap.saturating_sub(spent.calls.into())),
+        calls: limits
+            .caps
+            .calls
+            .map(|cap| cap.saturating_sub(spent.calls.into())),
         ..limits.caps
     };
     let elapsed = text::seconds(debate).unwrap_or_default().ceil() as u64;
     let seconds = limits.debate_seconds;
     // Zero would mean no limit at all.
-    Limits { caps, debate_seconds: if seconds == 0 { 0 } else { seconds.saturating_sub(elapsed).max(1) }, approval_seconds: 0, ..limits }
+    Limits {
+        caps,
+        debate_seconds: if seconds == 0 {
+            0
+        } else {
+            seconds.saturating_sub(elapsed).max(1)
+        },
+        approval_seconds: 0,
+        ..limits
+    }
 }
 
 fn baseline(debate: &View, arm: &View) -> Option<Baseline> {
     let outcome = arm.outcome.as_ref();
-    let result = outcome.and_then(|outcome| serde_json::from_value::<ArmResult>(outcome.result.clone()).ok());
+    let result = outcome
+        .and_then(|outcome| serde_json::from_value::<ArmResult>(outcome.result.clone()).ok());
     // What was counted before a limit was met decides nothing.
-    let winner = result.and_then(|result| result.winner).filter(|_| outcome.is_some_and(|outcome| outcome.outcome != Ending::Stopped));
-    let recommended = debate.outcome.as_ref().and_then(|outcome| outcome.result.get("recommended_option")).and_then(Value::as_str);
+    let winner = result
+        .and_then(|result| result.winner)
+        .filter(|_| outcome.is_some_and(|outcome| outcome.outcome != Ending::Stopped));
+    let recommended = debate
+        .outcome
+        .as_ref()
+        .and_then(|outcome| outcome.result.get("recommended_option"))
+        .and_then(Value::as_str);
     let spent = arm.spent();
     Some(Baseline {
         id: arm.id?,
         format: arm.started.as_ref()?.format.clone(),
         outcome: outcome.map(|outcome| outcome.outcome),
-        summary: outcome.map(|outcome| outcome.summary.clone()).unwrap_or_default(),
+        summary: outcome
+            .map(|outcome| outcome.summary.clone())
+            .unwrap_or_default(),
         calls: spent.calls,
         tokens: spent.input_tokens + spent.cached_tokens + spent.output_tokens,
         cost: spent.cost_usd,
-        agrees: recommended.zip(winner.as_deref()).map(|(one, other)| one == other),
+        agrees: recommended
+            .zip(winner.as_deref())
+            .map(|(one, other)| one == other),
         winner,
     })
 }

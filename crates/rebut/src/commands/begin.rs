@@ -1,4 +1,5 @@
-//! From a request to a running debate: who takes part, what it will take, what would be sent. Every format begins here.
+//! From a request to a running debate: who takes part, what it will take, what would be sent. Every
+//! format begins here.
 
 use super::{ask, challenge, evaluate, review};
 use crate::{
@@ -50,7 +51,11 @@ pub struct Wanted<'a> {
 }
 
 /// Who takes part, by the rules of the format: the one place that knows them, whoever asks.
-pub async fn cast(app: &App, registry: &Registry, wanted: Wanted<'_>) -> Result<panel::Panel, CliError> {
+pub async fn cast(
+    app: &App,
+    registry: &Registry,
+    wanted: Wanted<'_>,
+) -> Result<panel::Panel, CliError> {
     match wanted.format {
         "challenge" => challenge::cast(app, registry, wanted.panel).await,
         "evaluate" => evaluate::cast(app, registry, wanted).await,
@@ -58,21 +63,41 @@ pub async fn cast(app: &App, registry: &Registry, wanted: Wanted<'_>) -> Result<
         "solve" => panel(app, registry, wanted.panel, &solve::ROLES).await,
         format => {
             let panel = panel(app, registry, wanted.panel, &panel::JUDGES).await?;
-            Ok(panel::Panel { agents: ask::who_answers(format, wanted.config, panel.agents)?, ..panel })
+            Ok(panel::Panel {
+                agents: ask::who_answers(format, wanted.config, panel.agents)?,
+                ..panel
+            })
         }
     }
 }
 
-/// A panel: `usual` are the roles when nobody says otherwise. Searches the machine only if somebody lacks a model.
-pub async fn panel(app: &App, registry: &Registry, args: &PanelArgs, usual: &[&str]) -> Result<panel::Panel, CliError> {
+/// A panel: `usual` are the roles when nobody says otherwise. Searches the machine only if somebody
+/// lacks a model.
+pub async fn panel(
+    app: &App,
+    registry: &Registry,
+    args: &PanelArgs,
+    usual: &[&str],
+) -> Result<panel::Panel, CliError> {
     let wants_auto = panel::wants_auto(args, &app.config, usual)?;
-    let available = if wants_auto { app.found(registry).await } else { Found::default() };
+    let available = if wants_auto {
+        app.found(registry).await
+    } else {
+        Found::default()
+    };
     panel::choose(args, &app.config, &app.project(), available, usual)
 }
 
 /// The request for a debate: checked by the rules of its format, before anybody is asked and paid.
-pub fn start(wanted: Wanted<'_>, agents: Vec<Agent>, budget: Budget, seed: Option<u64>, by: String) -> Result<Start, CliError> {
-    let format = Format::named(wanted.format).ok_or_else(|| CliError::usage(format!("there is no format `{}`", wanted.format)))?;
+pub fn start(
+    wanted: Wanted<'_>,
+    agents: Vec<Agent>,
+    budget: Budget,
+    seed: Option<u64>,
+    by: String,
+) -> Result<Start, CliError> {
+    let format = Format::named(wanted.format)
+        .ok_or_else(|| CliError::usage(format!("there is no format `{}`", wanted.format)))?;
     (format.check)(wanted.input, wanted.config, &agents).map_err(CliError::usage)?;
     let start = Start {
         format: format.name.to_owned(),
@@ -104,12 +129,24 @@ impl Prepared {
         panel: panel::Panel,
     ) -> Result<Self, CliError> {
         let budget = Budget::of_run(run, &app.config.budget);
-        let wanted = Wanted { format, input, config, panel: &run.panel };
+        let wanted = Wanted {
+            format,
+            input,
+            config,
+            panel: &run.panel,
+        };
         let start = start(wanted, panel.agents, budget, run.seed, user())?;
-        Ok(Self { start, models: registry.clone(), registry, budget, chosen: panel.chosen })
+        Ok(Self {
+            start,
+            models: registry.clone(),
+            registry,
+            budget,
+            chosen: panel.chosen,
+        })
     }
 
-    /// Where only that was asked for: prints what the first round would send and what the debate will take. Gives the exit code then.
+    /// Where only that was asked for: prints what the first round would send and what the debate
+    /// will take. Gives the exit code then.
     pub async fn foresee(&self, app: &App, run: &RunArgs) -> Result<Option<u8>, CliError> {
         if !run.dry_run && !run.estimate {
             return Ok(None);
@@ -124,11 +161,17 @@ impl Prepared {
             return Ok(Some(0));
         }
         for request in &shown {
-            output::print(&format!("{}\n\n", rebut_engine::clean::for_people(&request.text)))?;
+            output::print(&format!(
+                "{}\n\n",
+                rebut_engine::clean::for_people(&request.text)
+            ))?;
         }
         output::print(&format!("estimate: {}\n", estimate.words()))?;
         if !app.global.quiet {
-            eprintln!("nothing was sent ({} requests shown); later rounds depend on the answers", shown.len());
+            eprintln!(
+                "nothing was sent ({} requests shown); later rounds depend on the answers",
+                shown.len()
+            );
         }
         Ok(Some(0))
     }
@@ -152,23 +195,41 @@ impl Prepared {
         let is_paid = |model: &str| self.price_of(model) != Some(Price::FREE);
         let agents = &self.start.agents;
         let costs = agents.iter().any(|agent| is_paid(&agent.model));
-        let fallback_costs = agents.iter().flat_map(|agent| &agent.fallbacks).any(|model| is_paid(model));
+        let fallback_costs = agents
+            .iter()
+            .flat_map(|agent| &agent.fallbacks)
+            .any(|model| is_paid(model));
         if !costs && !fallback_costs && self.budget.is_empty() {
             return Ok(());
         }
         let shown = dry::run(self.models.clone(), self.start.clone()).await?;
         let estimate = dry::estimate(&self.start, &shown, &|model| self.price_of(model))?;
-        let more = if fallback_costs { "; a fallback that answers may cost more" } else { "" };
-        eprintln!("{}", paint.faint(&format!("estimate: {}{more}", estimate.words())));
+        let more = if fallback_costs {
+            "; a fallback that answers may cost more"
+        } else {
+            ""
+        };
+        eprintln!(
+            "{}",
+            paint.faint(&format!("estimate: {}{more}", estimate.words()))
+        );
         if !app.config.capped_twice.is_empty() {
             let names = app.config.capped_twice.join(", ");
-            eprintln!("{}", paint.faint(&format!("{names}: your configuration and the project's both set it; the smaller counts")));
+            eprintln!(
+                "{}",
+                paint.faint(&format!(
+                    "{names}: your configuration and the project's both set it; the smaller counts"
+                ))
+            );
         }
         Ok(())
     }
 
     /// What a model costs; `None` when nobody knows, or nobody can be asked.
     fn price_of(&self, model: &str) -> Option<Price> {
-        self.registry.open(model).ok().and_then(|model| model.price())
+        self.registry
+            .open(model)
+            .ok()
+            .and_then(|model| model.price())
     }
 }

@@ -1,4 +1,5 @@
-//! A debate as it was typed: its input, settings, panel and limits, and what is done at its end. This machine holds it, or a server.
+//! A debate as it was typed: its input, settings, panel and limits, and what is done at its end.
+//! This machine holds it, or a server.
 
 use super::{
     begin::{self, Prepared, Wanted},
@@ -40,7 +41,8 @@ pub fn open(global: &GlobalArgs, set: &[String]) -> Result<App, CliError> {
 }
 
 impl Case {
-    /// Holds the debate where it was to be held, from its start to what is done at its end. Gives the exit code.
+    /// Holds the debate where it was to be held, from its start to what is done at its end. Gives
+    /// the exit code.
     pub async fn hold(self, app: &App) -> Result<u8, CliError> {
         match Remote::named(app)? {
             Some(remote) => there::hold(app, remote, self).await,
@@ -49,8 +51,12 @@ impl Case {
     }
 
     async fn hold_here(self, app: &App) -> Result<u8, CliError> {
-        let Some(prepared) = self.prepare(app).await? else { return Ok(0) };
-        let Self { run, after, format, .. } = self;
+        let Some(prepared) = self.prepare(app).await? else {
+            return Ok(0);
+        };
+        let Self {
+            run, after, format, ..
+        } = self;
         after.check(format)?;
         let desk = prepared.desk(app).await?;
         let running = after.start(app, &desk, prepared.start).await?;
@@ -59,14 +65,30 @@ impl Case {
         after.finish(app, &(&desk).into(), id, code).await
     }
 
-    /// The debate with its panel, ready to begin here; nothing where only what it would take or send was asked for and is printed.
+    /// The debate with its panel, ready to begin here; nothing where only what it would take or
+    /// send was asked for and is printed.
     pub async fn prepare(&self, app: &App) -> Result<Option<Prepared>, CliError> {
         let config = app.config.format(self.format)?;
         let registry = Arc::new(app.registry()?);
-        let wanted = Wanted { format: self.format, input: &self.input, config: &config, panel: &self.run.panel };
+        let wanted = Wanted {
+            format: self.format,
+            input: &self.input,
+            config: &config,
+            panel: &self.run.panel,
+        };
         let panel = begin::cast(app, &registry, wanted).await?;
-        let prepared = Prepared::new(app, registry, &self.run, (self.format, &self.input, &config), panel)?;
+        let prepared = Prepared::new(
+            app,
+            registry,
+            &self.run,
+            (self.format, &self.input, &config),
+            panel,
+        )?;
         // Where something was foreseen, all is done, and well.
-        Ok(prepared.foresee(app, &self.run).await?.is_none().then_some(prepared))
+        Ok(prepared
+            .foresee(app, &self.run)
+            .await?
+            .is_none()
+            .then_some(prepared))
     }
 }

@@ -30,15 +30,24 @@ const ROLES: [&str; 4] = ["proposer", "architect", "operator", "adversary"];
 
 /// `rebut challenge`.
 pub async fn run(global: &GlobalArgs, args: ChallengeArgs) -> Result<u8, CliError> {
-    let workspace =
-        ("--debates", args.debates.is_some(), "a workspace is kept where the debate is held, and no request names a place there");
+    let workspace = (
+        "--debates",
+        args.debates.is_some(),
+        "a workspace is kept where the debate is held, and no request names a place there",
+    );
     refuse(global, &[&of_run(&args.run)[..], &[workspace]].concat())?;
     let set = settings(&args)?;
     let app = case::open(global, &set)?;
     output::check_files(&args.run.output, FORMAT.name)?;
     let input = input(&args, &app)?;
     let after = Afterwards::of(&args.run.output);
-    let case = Case { format: FORMAT.name, input: begin::value(&input)?, set, run: args.run.clone(), after };
+    let case = Case {
+        format: FORMAT.name,
+        input: begin::value(&input)?,
+        set,
+        run: args.run.clone(),
+        after,
+    };
     match args.no_workspace || global.server.is_some() {
         true => case.hold(&app).await,
         false => hold_in_workspace(&app, case, &input, &debates(&args, &app)).await,
@@ -46,16 +55,32 @@ pub async fn run(global: &GlobalArgs, args: ChallengeArgs) -> Result<u8, CliErro
 }
 
 /// Holds a challenge here that keeps its files in a directory of its own below this one.
-async fn hold_in_workspace(app: &App, case: Case, input: &Input, below: &Path) -> Result<u8, CliError> {
-    let Some(mut prepared) = case.prepare(app).await? else { return Ok(0) };
+async fn hold_in_workspace(
+    app: &App,
+    case: Case,
+    input: &Input,
+    below: &Path,
+) -> Result<u8, CliError> {
+    let Some(mut prepared) = case.prepare(app).await? else {
+        return Ok(0);
+    };
     let Case { run, after, .. } = case;
     let (workspace, mut claim) = Workspace::create(below, input)?;
     prepared.start.input["workspace"] = workspace.pinned(&app.project()).into();
-    prepared.models = workspace.guarded(prepared.models, &Pinned { agents: &prepared.start.agents, config: &prepared.start.config });
+    prepared.models = workspace.guarded(
+        prepared.models,
+        &Pinned {
+            agents: &prepared.start.agents,
+            config: &prepared.start.config,
+        },
+    );
     let id = DebateId::new();
     let started = match prepared.desk(app).await {
         Ok(desk) => match claim.begins(id, app.place()?) {
-            Ok(()) => after.start_as(app, &desk, id, prepared.start).await.map(|running| (desk, running)),
+            Ok(()) => after
+                .start_as(app, &desk, id, prepared.start)
+                .await
+                .map(|running| (desk, running)),
             Err(error) => Err(error),
         },
         Err(error) => Err(error),
@@ -75,8 +100,8 @@ async fn hold_in_workspace(app: &App, case: Case, input: &Input, below: &Path) -
     }
 }
 
-/// Takes away what challenges left that died before they began. What cannot be cleared up must not stop
-/// this one.
+/// Takes away what challenges left that died before they began. What cannot be cleared up must not
+/// stop this one.
 async fn clear_up(app: &App, below: &Path, desk: &Desk) {
     let cleared = match app.place() {
         Ok(place) => workspace::take_away(below, place, desk).await,
@@ -84,17 +109,28 @@ async fn clear_up(app: &App, below: &Path, desk: &Desk) {
     };
     match cleared {
         Ok(gone) if app.global.quiet => drop(gone),
-        Ok(gone) => gone.iter().for_each(|dir| eprintln!("removed {}: its challenge never began", on_one_line(&dir.display().to_string()))),
+        Ok(gone) => gone.iter().for_each(|dir| {
+            eprintln!(
+                "removed {}: its challenge never began",
+                on_one_line(&dir.display().to_string())
+            )
+        }),
         Err(error) => eprintln!("what earlier challenges left was not cleared up: {error}"),
     }
 }
 
 fn settings(args: &ChallengeArgs) -> Result<Vec<String>, CliError> {
     let mut set = args.run.panel.set.clone();
-    let typed = [("rounds", args.rounds.map(u64::from)), ("timeout", args.timeout)];
+    let typed = [
+        ("rounds", args.rounds.map(u64::from)),
+        ("timeout", args.timeout),
+    ];
     for (flag, value) in typed {
         if let Some(value) = value {
-            set.push(format!("challenge.{}={value}", setting_of(flag, FORMAT.name)?));
+            set.push(format!(
+                "challenge.{}={value}",
+                setting_of(flag, FORMAT.name)?
+            ));
         }
     }
     Ok(set)
@@ -102,13 +138,21 @@ fn settings(args: &ChallengeArgs) -> Result<Vec<String>, CliError> {
 
 fn input(args: &ChallengeArgs, app: &App) -> Result<Input, CliError> {
     if args.topic.trim().is_empty() {
-        return Err(CliError::usage("what is the topic?").hint("rebut challenge \"Use Redis for sessions\" -c notes.md"));
+        return Err(CliError::usage("what is the topic?")
+            .hint("rebut challenge \"Use Redis for sessions\" -c notes.md"));
     }
     let gathered = context::gather(&args.context, &app.config.deny)?;
     for (path, why) in &gathered.left_out {
-        eprintln!("left out {}: {why}", on_one_line(&path.display().to_string()));
+        eprintln!(
+            "left out {}: {why}",
+            on_one_line(&path.display().to_string())
+        );
     }
-    Ok(Input { topic: args.topic.clone(), context: gathered.text, workspace: String::new() })
+    Ok(Input {
+        topic: args.topic.clone(),
+        context: gathered.text,
+        workspace: String::new(),
+    })
 }
 
 fn debates(args: &ChallengeArgs, app: &App) -> PathBuf {
@@ -130,8 +174,13 @@ fn upwards(path: &Path) -> PathBuf {
     })
 }
 
-/// Who takes part. Without a word about it, programs in which somebody is signed in challenge, each from its usual angle.
-pub async fn cast(app: &App, registry: &Registry, args: &PanelArgs) -> Result<panel::Panel, CliError> {
+/// Who takes part. Without a word about it, programs in which somebody is signed in challenge, each
+/// from its usual angle.
+pub async fn cast(
+    app: &App,
+    registry: &Registry,
+    args: &PanelArgs,
+) -> Result<panel::Panel, CliError> {
     let mut args = args.clone();
     // The challengers were named; somebody has to propose.
     if args.judges.first().is_some_and(|first| first != ROLES[0]) {
@@ -141,27 +190,46 @@ pub async fn cast(app: &App, registry: &Registry, args: &PanelArgs) -> Result<pa
         return panel::choose(&args, &app.config, &app.project(), Found::default(), &ROLES);
     }
     let (_, named) = panel::split_models(&args.models)?;
-    let roles: Vec<String> = if args.judges.is_empty() { ROLES.map(str::to_owned).to_vec() } else { args.judges.clone() };
-    let open: Vec<&str> = roles.iter().map(String::as_str).filter(|role| named.iter().all(|(known, _)| known != role)).collect();
+    let roles: Vec<String> = if args.judges.is_empty() {
+        ROLES.map(str::to_owned).to_vec()
+    } else {
+        args.judges.clone()
+    };
+    let open: Vec<&str> = roles
+        .iter()
+        .map(String::as_str)
+        .filter(|role| named.iter().all(|(known, _)| known != role))
+        .collect();
     let found = app.found(registry).await;
     let nobody = found.nobody();
     let seated = seat(&open, found.candidates);
     let chosen = words(&seated).unwrap_or(nobody);
-    args.models
-        .extend(seated.iter().map(|(role, candidate)| format!("{role}={}", candidate.as_ref().map_or("rehearsal", |one| &one.model))));
+    args.models.extend(seated.iter().map(|(role, candidate)| {
+        format!(
+            "{role}={}",
+            candidate.as_ref().map_or("rehearsal", |one| &one.model)
+        )
+    }));
     let panel = panel::choose(&args, &app.config, &app.project(), Found::default(), &ROLES)?;
     Ok(panel::Panel { chosen, ..panel })
 }
 
 /// The program that usually takes an angle.
-const USUAL: [(&str, &str); 3] = [("architect", "cli:gemini"), ("operator", "cli:codex"), ("adversary", "cli:qwen")];
+const USUAL: [(&str, &str); 3] = [
+    ("architect", "cli:gemini"),
+    ("operator", "cli:codex"),
+    ("adversary", "cli:qwen"),
+];
 
-/// A model for each role, or none for anybody when there is nobody: programs challenge, from their usual angle where it is free; what
-/// is left goes to models of other families, and then round.
+/// A model for each role, or none for anybody when there is nobody: programs challenge, from their
+/// usual angle where it is free; what is left goes to models of other families, and then round.
 fn seat<'a>(roles: &[&'a str], mut free: Vec<Candidate>) -> Vec<(&'a str, Option<Candidate>)> {
     let everybody = free.clone();
-    let mut seats: Vec<(&str, Option<Candidate>)> = roles.iter().map(|role| (*role, None)).collect();
-    let take = |free: &mut Vec<Candidate>, fits: &dyn Fn(&Candidate) -> bool| free.iter().position(fits).map(|at| free.remove(at));
+    let mut seats: Vec<(&str, Option<Candidate>)> =
+        roles.iter().map(|role| (*role, None)).collect();
+    let take = |free: &mut Vec<Candidate>, fits: &dyn Fn(&Candidate) -> bool| {
+        free.iter().position(fits).map(|at| free.remove(at))
+    };
     let is_usual = |one: &Candidate| USUAL.iter().any(|(_, program)| one.model == *program);
     let is_program = |one: &Candidate| one.source == Source::SignedIn;
     for (role, seat) in &mut seats {
@@ -175,12 +243,22 @@ fn seat<'a>(roles: &[&'a str], mut free: Vec<Candidate>) -> Vec<(&'a str, Option
             None => None,
         };
     }
-    for (_, seat) in seats.iter_mut().filter(|(role, seat)| seat.is_none() && *role != ROLES[0]) {
+    for (_, seat) in seats
+        .iter_mut()
+        .filter(|(role, seat)| seat.is_none() && *role != ROLES[0])
+    {
         *seat = take(&mut free, &is_program);
     }
     let open = seats.iter().filter(|(_, seat)| seat.is_none()).count();
-    let seated: Vec<String> = seats.iter().filter_map(|(_, seat)| Some(seat.as_ref()?.model.clone())).collect();
-    let rest = auto::pick(free, open, &seated.iter().map(String::as_str).collect::<Vec<_>>());
+    let seated: Vec<String> = seats
+        .iter()
+        .filter_map(|(_, seat)| Some(seat.as_ref()?.model.clone()))
+        .collect();
+    let rest = auto::pick(
+        free,
+        open,
+        &seated.iter().map(String::as_str).collect::<Vec<_>>(),
+    );
     let mut more = rest.into_iter().chain(everybody.iter().cloned().cycle());
     for (_, seat) in seats.iter_mut().filter(|(_, seat)| seat.is_none()) {
         *seat = more.next();
@@ -198,10 +276,17 @@ fn words(seats: &[(&str, Option<Candidate>)]) -> Option<String> {
         .filter_map(|(role, seat)| Some((role, seat.as_ref()?)))
         .map(|(role, one)| format!("{role} {} ({})", on_one_line(&one.model), one.source))
         .collect();
-    let mut families: Vec<_> = seats.iter().filter_map(|(_, seat)| Some(family_of(&seat.as_ref()?.model).into_owned())).collect();
+    let mut families: Vec<_> = seats
+        .iter()
+        .filter_map(|(_, seat)| Some(family_of(&seat.as_ref()?.model).into_owned()))
+        .collect();
     families.sort();
     families.dedup();
-    let many = if families.len() == 1 { "one family only".to_owned() } else { format!("{} families", families.len()) };
+    let many = if families.len() == 1 {
+        "one family only".to_owned()
+    } else {
+        format!("{} families", families.len())
+    };
     Some(format!("cast: {}; {many}", named.join(" · ")))
 }
 
@@ -209,20 +294,41 @@ fn words(seats: &[(&str, Option<Candidate>)]) -> Option<String> {
 mod tests {
     use super::*;
 
-    /// Who is there (`!` signed in, `~` a local server, else by key), and who sits as proposer, architect, operator and adversary.
+    /// Who is there (`!` signed in, `~` a local server, else by key), and who sits as proposer,
+    /// architect, operator and adversary.
     #[test]
     fn programs_take_their_usual_angles_and_the_best_of_the_rest_proposes() {
         let rows: [(&[&str], [&str; 4]); 8] = [
             (
-                &["anthropic:claude-x", "!cli:claude", "!cli:codex", "!cli:gemini", "!cli:qwen"],
+                &[
+                    "anthropic:claude-x",
+                    "!cli:claude",
+                    "!cli:codex",
+                    "!cli:gemini",
+                    "!cli:qwen",
+                ],
                 ["anthropic:claude-x", "cli:gemini", "cli:codex", "cli:qwen"],
             ),
-            (&["!cli:claude", "!cli:codex", "!cli:gemini", "!cli:qwen"], ["cli:claude", "cli:gemini", "cli:codex", "cli:qwen"]),
-            (&["!cli:claude", "!cli:opencode", "!cli:gemini"], ["cli:claude", "cli:gemini", "cli:opencode", "cli:claude"]),
-            (&["!cli:gemini", "!cli:codex", "!cli:qwen"], ["cli:gemini", "cli:gemini", "cli:codex", "cli:qwen"]),
+            (
+                &["!cli:claude", "!cli:codex", "!cli:gemini", "!cli:qwen"],
+                ["cli:claude", "cli:gemini", "cli:codex", "cli:qwen"],
+            ),
+            (
+                &["!cli:claude", "!cli:opencode", "!cli:gemini"],
+                ["cli:claude", "cli:gemini", "cli:opencode", "cli:claude"],
+            ),
+            (
+                &["!cli:gemini", "!cli:codex", "!cli:qwen"],
+                ["cli:gemini", "cli:gemini", "cli:codex", "cli:qwen"],
+            ),
             (
                 &["anthropic:claude-x", "openai:gpt-5", "~ollama:qwen3"],
-                ["anthropic:claude-x", "openai:gpt-5", "ollama:qwen3", "anthropic:claude-x"],
+                [
+                    "anthropic:claude-x",
+                    "openai:gpt-5",
+                    "ollama:qwen3",
+                    "anthropic:claude-x",
+                ],
             ),
             (&["~ollama:qwen3"], ["ollama:qwen3"; 4]),
             (&["!cli:codex"], ["cli:codex"; 4]),
@@ -230,12 +336,27 @@ mod tests {
         ];
         for (there, expected) in rows {
             let candidates = there.iter().map(|name| match name.chars().next() {
-                Some('!') => Candidate { model: name[1..].to_owned(), source: Source::SignedIn },
-                Some('~') => Candidate { model: name[1..].to_owned(), source: Source::Server },
-                _ => Candidate { model: (*name).to_owned(), source: Source::Key },
+                Some('!') => Candidate {
+                    model: name[1..].to_owned(),
+                    source: Source::SignedIn,
+                },
+                Some('~') => Candidate {
+                    model: name[1..].to_owned(),
+                    source: Source::Server,
+                },
+                _ => Candidate {
+                    model: (*name).to_owned(),
+                    source: Source::Key,
+                },
             });
             let seats = seat(&ROLES, candidates.collect());
-            let models: Vec<String> = seats.iter().map(|(_, seat)| seat.as_ref().map_or("-".to_owned(), |one| one.model.clone())).collect();
+            let models: Vec<String> = seats
+                .iter()
+                .map(|(_, seat)| {
+                    seat.as_ref()
+                        .map_or("-".to_owned(), |one| one.model.clone())
+                })
+                .collect();
             assert_eq!(models, expected, "{there:?}");
         }
     }

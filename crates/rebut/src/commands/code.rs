@@ -1,4 +1,5 @@
-//! `code`: the code a debate wrote, the one that won or any version, as text, as a difference, line by line, or written to a file when asked.
+//! `code`: the code a debate wrote, the one that won or any version, as text, as a difference, line
+//! by line, or written to a file when asked.
 
 pub mod applying;
 mod history;
@@ -32,8 +33,10 @@ pub async fn run(global: &GlobalArgs, args: CodeArgs) -> Result<u8, CliError> {
     let (view, versions) = (View::of(&records), versions::all(&records));
     if view.code.is_empty() {
         let message = format!("debate {} has no code in its record", id.short());
-        return Err(CliError::usage(message)
-            .hint(format!("`{}` shows what it was about; only debates that write code have versions", command("show ID"))));
+        return Err(CliError::usage(message).hint(format!(
+            "`{}` shows what it was about; only debates that write code have versions",
+            command("show ID")
+        )));
     }
     if let Some(range) = &args.diff {
         let (before, after) = both(&view, range)?;
@@ -74,51 +77,102 @@ pub async fn run(global: &GlobalArgs, args: CodeArgs) -> Result<u8, CliError> {
 }
 
 /// The version asked for, else the one that won.
-fn choose<'a>(view: &'a View, version: Option<u32>, candidate: Option<&str>) -> Result<&'a CodeRecorded, CliError> {
+fn choose<'a>(
+    view: &'a View,
+    version: Option<u32>,
+    candidate: Option<&str>,
+) -> Result<&'a CodeRecorded, CliError> {
     match (version, candidate) {
         (Some(number), _) => numbered(view, number),
         (None, Some(name)) => last_of(view, name)
             .or_else(|| last_of(view, &solve::owner_of(view.started.as_ref()?, name)?))
-            .ok_or_else(|| CliError::usage(format!("there is no candidate `{}`", on_one_line(name))).hint(there_are(view))),
-        (None, None) => winner(view).ok_or_else(|| CliError::usage("no code has won in this debate").hint(there_are(view))),
+            .ok_or_else(|| {
+                CliError::usage(format!("there is no candidate `{}`", on_one_line(name)))
+                    .hint(there_are(view))
+            }),
+        (None, None) => winner(view)
+            .ok_or_else(|| CliError::usage("no code has won in this debate").hint(there_are(view))),
     }
 }
 
 fn numbered(view: &View, number: u32) -> Result<&CodeRecorded, CliError> {
     let found = view.code.iter().find(|code| code.version == number);
-    found.map(Arc::as_ref).ok_or_else(|| CliError::usage(format!("there is no version {number}")).hint(there_are(view)))
+    found.map(Arc::as_ref).ok_or_else(|| {
+        CliError::usage(format!("there is no version {number}")).hint(there_are(view))
+    })
 }
 
 /// The two versions of `A..B`.
 fn both<'a>(view: &'a View, range: &str) -> Result<(&'a CodeRecorded, &'a CodeRecorded), CliError> {
-    let unclear = || CliError::usage(format!("`{range}` names no two versions")).hint(format!("write --diff 1..2; {}", there_are(view)));
+    let unclear = || {
+        CliError::usage(format!("`{range}` names no two versions"))
+            .hint(format!("write --diff 1..2; {}", there_are(view)))
+    };
     let (before, after) = range.split_once("..").ok_or_else(unclear)?;
     let number = |text: &str| text.trim().parse::<u32>().map_err(|_| unclear());
-    Ok((numbered(view, number(before)?)?, numbered(view, number(after)?)?))
+    Ok((
+        numbered(view, number(before)?)?,
+        numbered(view, number(after)?)?,
+    ))
 }
 
 fn difference(before: &CodeRecorded, after: &CodeRecorded) -> String {
-    let name = |code: &CodeRecorded| format!("version {} ({})", code.version, on_one_line(&code.candidate));
+    let name = |code: &CodeRecorded| {
+        format!(
+            "version {} ({})",
+            code.version,
+            on_one_line(&code.candidate)
+        )
+    };
     let diff = similar::TextDiff::from_lines(&before.code, &after.code);
-    diff.unified_diff().context_radius(3).header(&name(before), &name(after)).to_string()
+    diff.unified_diff()
+        .context_radius(3)
+        .header(&name(before), &name(after))
+        .to_string()
 }
 
 /// What can be asked for, for a hint.
 fn there_are(view: &View) -> String {
-    let all: Vec<String> = view.code.iter().map(|code| format!("{} ({})", code.version, on_one_line(&code.candidate))).collect();
-    format!("--version N takes one of: {}; --candidate NAME the last of its own, by its author or as C1, C2, …", all.join(", "))
+    let all: Vec<String> = view
+        .code
+        .iter()
+        .map(|code| format!("{} ({})", code.version, on_one_line(&code.candidate)))
+        .collect();
+    format!(
+        "--version N takes one of: {}; --candidate NAME the last of its own, by its author or as \
+         C1, C2, …",
+        all.join(", ")
+    )
 }
 
 /// What is known of a version, in one line.
 fn summary(code: &CodeRecorded) -> String {
-    let words = |tests: TestCount| format!("{} of {} tests passed{}", tests.passed, tests.total, tests.shared_note());
-    let tests = code.tests.map_or_else(|| "nothing was run".to_owned(), words);
-    format!("version {} ({}): {tests}; {}", code.version, on_one_line(&code.candidate), code.metrics.words())
+    let words = |tests: TestCount| {
+        format!(
+            "{} of {} tests passed{}",
+            tests.passed,
+            tests.total,
+            tests.shared_note()
+        )
+    };
+    let tests = code
+        .tests
+        .map_or_else(|| "nothing was run".to_owned(), words);
+    format!(
+        "version {} ({}): {tests}; {}",
+        code.version,
+        on_one_line(&code.candidate),
+        code.metrics.words()
+    )
 }
 
 /// The code, byte for byte for a pipe or a file; made harmless for a terminal.
 fn printed(code: &str, is_terminal: bool) -> String {
-    as_file(&if is_terminal { for_people(code) } else { code.into() })
+    as_file(&if is_terminal {
+        for_people(code)
+    } else {
+        code.into()
+    })
 }
 
 fn document(view: &View, chosen: &CodeRecorded) -> Value {
@@ -143,8 +197,16 @@ fn document(view: &View, chosen: &CodeRecorded) -> Value {
     })
 }
 
-/// Writes each version as a commit to a branch of the repository here, and says what the branch holds.
+/// Writes each version as a commit to a branch of the repository here, and says what the branch
+/// holds.
 fn branch(app: &App, view: &View, versions: &[Version], file: &str) -> Result<String, CliError> {
-    let (Some(id), Some(last)) = (view.id, view.code.last()) else { return Err(CliError::usage("there is no code to commit")) };
-    Plan::check(&app.origin.current_dir, Some(file), &last.language)?.write(&app.worktrees()?, id, versions, view)
+    let (Some(id), Some(last)) = (view.id, view.code.last()) else {
+        return Err(CliError::usage("there is no code to commit"));
+    };
+    Plan::check(&app.origin.current_dir, Some(file), &last.language)?.write(
+        &app.worktrees()?,
+        id,
+        versions,
+        view,
+    )
 }

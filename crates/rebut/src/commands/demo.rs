@@ -33,37 +33,63 @@ impl Models for Written {
 
 /// `rebut demo`.
 pub async fn run(global: &GlobalArgs, args: DemoArgs) -> Result<u8, CliError> {
-    let app = App { keeps: false, ..App::open(global, &[])? };
+    let app = App {
+        keeps: false,
+        ..App::open(global, &[])?
+    };
     output::check_files(&args.output, "decide")?;
     let text: String = if args.fast {
-        SCRIPT.lines().filter(|line| !line.starts_with("!delay")).map(|line| format!("{line}\n")).collect()
+        SCRIPT
+            .lines()
+            .filter(|line| !line.starts_with("!delay"))
+            .map(|line| format!("{line}\n"))
+            .collect()
     } else {
         SCRIPT.to_owned()
     };
-    let script = Script::parse(text.as_bytes()).map_err(|error| CliError::failed(error.to_string()))?;
+    let script =
+        Script::parse(text.as_bytes()).map_err(|error| CliError::failed(error.to_string()))?;
     let models = Written(Arc::new(ScriptModel::new("demo", script)));
-    let options = DeskOptions { stream_deltas: STREAMS, ..DeskOptions::default() };
+    let options = DeskOptions {
+        stream_deltas: STREAMS,
+        ..DeskOptions::default()
+    };
     let desk = Desk::with_options(Arc::new(MemoryStore::new()), Arc::new(models), options);
     if !global.quiet {
         eprintln!(
             "{}",
-            Paint::stderr(global.color).faint("demo: three judges played by a written script, through the real engine; nothing is kept")
+            Paint::stderr(global.color).faint(
+                "demo: three judges played by a written script, \
+                through the real engine; nothing is kept"
+            )
         );
     }
     let running = desk.start(start()?).await?;
     let code = follow::follow(&app, &desk, running, &args.output).await?;
     if code == 0 && !global.quiet {
-        eprintln!("{}", Paint::stderr(global.color).faint("now yours: rebut \"Redis or Memcached for sessions?\""));
+        eprintln!(
+            "{}",
+            Paint::stderr(global.color)
+                .faint("now yours: rebut \"Redis or Memcached for sessions?\"")
+        );
     }
     Ok(code)
 }
 
 fn start() -> Result<Start, CliError> {
-    let choice = |id: &str, label: &str| Choice { id: id.to_owned(), label: label.to_owned(), description: String::new() };
+    let choice = |id: &str, label: &str| Choice {
+        id: id.to_owned(),
+        label: label.to_owned(),
+        description: String::new(),
+    };
     let input = Input {
         question_id: "offline-support".to_owned(),
         question: "Offline support in the field app?".to_owned(),
-        options: vec![choice("A", "Online only"), choice("B", "Full offline"), choice("C", "Limited offline")],
+        options: vec![
+            choice("A", "Online only"),
+            choice("B", "Full offline"),
+            choice("C", "Limited offline"),
+        ],
         context: SPEC.to_owned(),
         ..Input::default()
     };
@@ -72,7 +98,11 @@ fn start() -> Result<Start, CliError> {
         format: "decide".to_owned(),
         input: serde_json::to_value(input).map_err(failed)?,
         config: serde_json::to_value(Config::default()).map_err(failed)?,
-        agents: JUDGES.iter().filter_map(|role| Role::built_in(role)).map(|role| role.played_by("script:demo")).collect(),
+        agents: JUDGES
+            .iter()
+            .filter_map(|role| Role::built_in(role))
+            .map(|role| role.played_by("script:demo"))
+            .collect(),
         seed: Some(1),
         initiated_by: "demo".to_owned(),
         limits: None,

@@ -1,6 +1,10 @@
-//! Following a run: progress, interruption, result, exit code. Every command that runs a debate ends here.
+//! Following a run: progress, interruption, result, exit code. Every command that runs a debate
+//! ends here.
 
-use crate::{app::App, cli::OutputArgs, debates::Debates, error::CliError, live::Progress, output, telemetry, text, typed::command};
+use crate::{
+    app::App, cli::OutputArgs, debates::Debates, error::CliError, live::Progress, output,
+    telemetry, text, typed::command,
+};
 use rebut_engine::{
     DebateId, Desk, Running,
     clean::json_for_terminal,
@@ -16,7 +20,12 @@ use std::{
 };
 
 /// Shows a run until it ends, prints its result, and gives the exit code.
-pub async fn follow(app: &App, desk: &Desk, running: Running, args: &OutputArgs) -> Result<u8, CliError> {
+pub async fn follow(
+    app: &App,
+    desk: &Desk,
+    running: Running,
+    args: &OutputArgs,
+) -> Result<u8, CliError> {
     let mut interrupts = Interrupts::listen()?;
     let Some((view, outcome)) = to_the_end(app, desk, running, args, &mut interrupts).await? else {
         return Ok(Ending::Cancelled.exit_code());
@@ -24,7 +33,8 @@ pub async fn follow(app: &App, desk: &Desk, running: Running, args: &OutputArgs)
     conclude(app, &desk.into(), &view, &outcome, args, &mut interrupts).await
 }
 
-/// Prints the result of a debate that has ended and what can be typed now, and gives the exit code: wherever it was held.
+/// Prints the result of a debate that has ended and what can be typed now, and gives the exit code:
+/// wherever it was held.
 pub async fn conclude(
     app: &App,
     debates: &Debates,
@@ -43,15 +53,22 @@ pub async fn conclude(
     if outcome.outcome == Ending::Contested && !args.json && !args.stream_json {
         offer_choice(app, debates, view, interrupts).await?;
     }
-    Ok(match view.started.as_ref().and_then(|started| Shortfall::of(&started.format, outcome)) {
-        Some(_) => exit_code(Ending::Contested, args),
-        None => exit_code(outcome.outcome, args),
-    })
+    Ok(
+        match view
+            .started
+            .as_ref()
+            .and_then(|started| Shortfall::of(&started.format, outcome))
+        {
+            Some(_) => exit_code(Ending::Contested, args),
+            None => exit_code(outcome.outcome, args),
+        },
+    )
 }
 
 /// Prints an event as a line of JSON.
 pub fn print_event(record: &Record) -> Result<(), CliError> {
-    let line = serde_json::to_string(&record.envelope()).map_err(|error| CliError::failed(error.to_string()))?;
+    let line = serde_json::to_string(&record.envelope())
+        .map_err(|error| CliError::failed(error.to_string()))?;
     output::print(&format!("{}\n", json_for_terminal(&line)))
 }
 
@@ -78,29 +95,61 @@ pub async fn to_the_end(
     }
 }
 
-/// Why a debate came to no end. One that could not be written down any more is as far as it was, and goes on from there.
+/// Why a debate came to no end. One that could not be written down any more is as far as it was,
+/// and goes on from there.
 fn left_open(app: &App, id: DebateId, error: DeskError) -> CliError {
-    let is_left = matches!(error, DeskError::Halted(Halt::Store(_) | Halt::WentBack { .. }));
+    let is_left = matches!(
+        error,
+        DeskError::Halted(Halt::Store(_) | Halt::WentBack { .. })
+    );
     let error = CliError::from(error);
-    if is_left { error.and_hint(how_to_go_on(app, id)) } else { error }
+    if is_left {
+        error.and_hint(how_to_go_on(app, id))
+    } else {
+        error
+    }
 }
 
 /// The exit code of an ending under the flags.
 pub fn exit_code(ending: Ending, args: &OutputArgs) -> u8 {
-    let forgiven = args.exit_zero && matches!(ending, Ending::Contested | Ending::Stopped | Ending::Rejected);
+    let forgiven = args.exit_zero
+        && matches!(
+            ending,
+            Ending::Contested | Ending::Stopped | Ending::Rejected
+        );
     if forgiven { 0 } else { ending.exit_code() }
 }
 
 /// What to type after an interruption.
 fn how_to_go_on(app: &App, id: DebateId) -> String {
-    if app.keeps { format!("go on with: {}", command(format_args!("resume {}", id.short()))) } else { "nothing is kept of it".to_owned() }
+    if app.keeps {
+        format!(
+            "go on with: {}",
+            command(format_args!("resume {}", id.short()))
+        )
+    } else {
+        "nothing is kept of it".to_owned()
+    }
 }
 
-async fn watch(app: &App, desk: &Desk, running: &Running, args: &OutputArgs, interrupts: &mut Interrupts) -> Result<View, CliError> {
+async fn watch(
+    app: &App,
+    desk: &Desk,
+    running: &Running,
+    args: &OutputArgs,
+    interrupts: &mut Interrupts,
+) -> Result<View, CliError> {
     let known = desk.view(running.id).await?;
     // A gate that was decided before this process began waits for nobody.
-    let is_past = |record: &Record| record.kind == "gate.opened" && record.seq <= known.events && known.open_gate.is_none();
-    let person_answers = known.started.as_ref().is_some_and(|started| started.agents.iter().any(|agent| agent.provider() == "human"));
+    let is_past = |record: &Record| {
+        record.kind == "gate.opened" && record.seq <= known.events && known.open_gate.is_none()
+    };
+    let person_answers = known.started.as_ref().is_some_and(|started| {
+        started
+            .agents
+            .iter()
+            .any(|agent| agent.provider() == "human")
+    });
     let mut progress = Progress::new(&app.global, person_answers);
     let mut watch = desk.watch(running.id, 0).await?;
     let mut deltas = desk.deltas(running.id).map(|listening| listening.pieces);
@@ -129,7 +178,8 @@ async fn watch(app: &App, desk: &Desk, running: &Running, args: &OutputArgs, int
                     std::process::exit(Ending::Cancelled.exit_code().into());
                 }
                 interrupted = true;
-                progress.say("interrupted: finishing the turns under way, then saving (once more to stop now)");
+                progress.say("interrupted: finishing the turns under way, then saving (once more \
+                    to stop now)");
                 // It may have ended in this very moment; then there is nothing to pause.
                 if let Err(error) = desk.pause(running.id) {
                     progress.say(&error.to_string());
@@ -158,8 +208,8 @@ async fn next_delta(
     }
 }
 
-/// Ctrl-C, requests to terminate, and a terminal that was closed. Heard from the moment of listening on, so
-/// that none is lost between two looks.
+/// Ctrl-C, requests to terminate, and a terminal that was closed. Heard from the moment of
+/// listening on, so that none is lost between two looks.
 pub struct Interrupts {
     #[cfg(unix)]
     signals: Vec<tokio::signal::unix::Signal>,
@@ -169,16 +219,28 @@ impl Interrupts {
     #[cfg(unix)]
     pub fn listen() -> Result<Self, CliError> {
         use tokio::signal::unix::{SignalKind, signal};
-        let failed = |error: std::io::Error| CliError::failed(format!("cannot listen for interruptions: {error}"));
+        let failed = |error: std::io::Error| {
+            CliError::failed(format!("cannot listen for interruptions: {error}"))
+        };
         let hangup = (!ignores_hangup()).then(SignalKind::hangup);
-        let kinds = [SignalKind::interrupt(), SignalKind::terminate()].into_iter().chain(hangup);
-        Ok(Self { signals: kinds.map(signal).collect::<Result<_, _>>().map_err(failed)? })
+        let kinds = [SignalKind::interrupt(), SignalKind::terminate()]
+            .into_iter()
+            .chain(hangup);
+        Ok(Self {
+            signals: kinds
+                .map(signal)
+                .collect::<Result<_, _>>()
+                .map_err(failed)?,
+        })
     }
 
     /// Waits for the next one.
     #[cfg(unix)]
     pub async fn next(&mut self) {
-        let next = self.signals.iter_mut().map(|signal| Box::pin(signal.recv()));
+        let next = self
+            .signals
+            .iter_mut()
+            .map(|signal| Box::pin(signal.recv()));
         futures_util::future::select_all(next).await;
     }
 
@@ -196,32 +258,50 @@ impl Interrupts {
     }
 }
 
-/// Whether this process was started to outlive its terminal (`nohup`), and so does not hear that it was
-/// closed.
+/// Whether this process was started to outlive its terminal (`nohup`), and so does not hear that it
+/// was closed.
 #[cfg(target_os = "linux")]
 fn ignores_hangup() -> bool {
     const HANGUP: u64 = 1;
     let status = std::fs::read_to_string("/proc/self/status").unwrap_or_default(); // tidy: the system's own
     let ignored = status.lines().find_map(|line| line.strip_prefix("SigIgn:"));
     // Where nobody can tell, what was asked for at the start stays.
-    ignored.and_then(|mask| u64::from_str_radix(mask.trim(), 16).ok()).is_none_or(|mask| mask & HANGUP != 0)
+    ignored
+        .and_then(|mask| u64::from_str_radix(mask.trim(), 16).ok())
+        .is_none_or(|mask| mask & HANGUP != 0)
 }
 
-/// Nothing safe tells it here: whoever closes the terminal ends the process, as before, and the debate can
-/// be resumed.
+/// Nothing safe tells it here: whoever closes the terminal ends the process, as before, and the
+/// debate can be resumed.
 #[cfg(all(unix, not(target_os = "linux")))]
 fn ignores_hangup() -> bool {
     true
 }
 
 /// On a terminal, a contested debate can be answered at once.
-pub async fn offer_choice(app: &App, debates: &Debates, view: &View, interrupts: &mut Interrupts) -> Result<(), CliError> {
-    let may_ask = app.keeps && !app.global.no_input && std::io::stdin().is_terminal() && std::io::stderr().is_terminal();
-    let Some(id) = view.id.filter(|_| may_ask) else { return Ok(()) };
-    let letters = text::choices(view).iter().map(|(id, _)| format!("[{id}]")).collect::<Vec<_>>().join(" ");
+pub async fn offer_choice(
+    app: &App,
+    debates: &Debates,
+    view: &View,
+    interrupts: &mut Interrupts,
+) -> Result<(), CliError> {
+    let may_ask = app.keeps
+        && !app.global.no_input
+        && std::io::stdin().is_terminal()
+        && std::io::stderr().is_terminal();
+    let Some(id) = view.id.filter(|_| may_ask) else {
+        return Ok(());
+    };
+    let letters = text::choices(view)
+        .iter()
+        .map(|(id, _)| format!("[{id}]"))
+        .collect::<Vec<_>>()
+        .join(" ");
     loop {
         eprint!("Choose: {letters} or leave it open [n]: ");
-        std::io::stderr().flush().map_err(|error| CliError::failed(error.to_string()))?;
+        std::io::stderr()
+            .flush()
+            .map_err(|error| CliError::failed(error.to_string()))?;
         // On a thread of its own, so that Ctrl-C still ends the waiting.
         let typed = tokio::task::spawn_blocking(|| {
             let mut said = String::new();
@@ -233,7 +313,10 @@ pub async fn offer_choice(app: &App, debates: &Debates, view: &View, interrupts:
         };
         let said = said.trim();
         if said.is_empty() || said.eq_ignore_ascii_case("n") {
-            eprintln!("left open; choose later with: {}", command(format_args!("answer {} OPTION", id.short())));
+            eprintln!(
+                "left open; choose later with: {}",
+                command(format_args!("answer {} OPTION", id.short()))
+            );
             return Ok(());
         }
         match debates.answer(id, said, "").await {

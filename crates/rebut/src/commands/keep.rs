@@ -43,19 +43,25 @@ pub async fn replay(global: &GlobalArgs, args: ReplayArgs) -> Result<u8, CliErro
         Named::File(file) => in_memory(&app, read_journal(file)?).await?,
         Named::Debate(word) => {
             let debates = Debates::open(&app).await?;
-            let id = debates.find(word).await.map_err(|error| or_file(error, word))?;
+            let id = debates
+                .find(word)
+                .await
+                .map_err(|error| or_file(error, word))?;
             match debates {
                 Debates::Here(desk) => (desk, id),
                 there => {
                     let journal = there.journal(id).await?;
-                    let unreadable = |error| CliError::failed(format!("the server sent no journal: {error}"));
+                    let unreadable =
+                        |error| CliError::failed(format!("the server sent no journal: {error}"));
                     in_memory(&app, Portable::parse(&journal).map_err(unreadable)?).await?
                 }
             }
         }
     };
     let replayed = match desk.replay(id).await {
-        Err(error @ DeskError::WrongState(_)) => return Err(not_replayed(error, &desk.view(id).await?)),
+        Err(error @ DeskError::WrongState(_)) => {
+            return Err(not_replayed(error, &desk.view(id).await?));
+        }
         replayed => replayed?,
     };
     match args.json {
@@ -71,10 +77,12 @@ pub async fn replay(global: &GlobalArgs, args: ReplayArgs) -> Result<u8, CliErro
     Ok(0)
 }
 
-/// Why a debate was not run again. One that is open or redacted cannot be; one that is whole, and wants to hear what nobody said, differs.
+/// Why a debate was not run again. One that is open or redacted cannot be; one that is whole, and
+/// wants to hear what nobody said, differs.
 fn not_replayed(error: DeskError, view: &View) -> CliError {
     match &view.outcome {
-        None => CliError::from(error).hint("the debate has not ended; only one that has can be replayed"),
+        None => CliError::from(error)
+            .hint("the debate has not ended; only one that has can be replayed"),
         Some(_) if !view.redacted.is_empty() => error.into(),
         Some(_) => differs(&error.to_string()),
     }
@@ -82,7 +90,8 @@ fn not_replayed(error: DeskError, view: &View) -> CliError {
 
 fn differs(how: &str) -> CliError {
     CliError::failed(how).hint(format!(
-        "the journal is as it was written: the program's rules changed since; `{}` prints the record",
+        "the journal is as it was written: the program's rules changed since; `{}` prints the \
+         record",
         command("show ID --transcript")
     ))
 }
@@ -92,7 +101,11 @@ async fn in_memory(app: &App, file: Portable) -> Result<(Desk, DebateId), CliErr
     let registry = Arc::new(app.registry()?);
     let desk = app.desk_over(Arc::new(MemoryStore::new()), &registry, registry.clone())?;
     let id = file.debate;
-    let keys: Vec<String> = file.checkpoints.iter().map(|checkpoint| checkpoint.key.clone()).collect();
+    let keys: Vec<String> = file
+        .checkpoints
+        .iter()
+        .map(|checkpoint| checkpoint.key.clone())
+        .collect();
     desk.import(file, &keys).await?;
     Ok((desk, id))
 }
@@ -104,20 +117,34 @@ pub async fn fork(global: &GlobalArgs, args: ForkArgs) -> Result<u8, CliError> {
     let debates = Debates::open(&app).await?;
     let old = debates.find(&args.id.id).await?;
     let view = debates.view(old).await?;
-    let started = view.started.as_ref().ok_or_else(|| CliError::usage(format!("debate {} has no beginning", old.short())))?;
+    let started = view
+        .started
+        .as_ref()
+        .ok_or_else(|| CliError::usage(format!("debate {} has no beginning", old.short())))?;
     output::check_files(&args.output, &started.format)?;
     let (fork, after) = (what_differs(&args, started)?, Afterwards::of(&args.output));
     let budget = Budget::new(&args.budget, &app.config.budget);
     let (id, code) = match &debates {
         Debates::Here(desk) => {
-            let running = desk.fork(old, Fork { initiated_by: user(), more: budget.more(), ..fork }).await?;
+            let running = desk
+                .fork(
+                    old,
+                    Fork {
+                        initiated_by: user(),
+                        more: budget.more(),
+                        ..fork
+                    },
+                )
+                .await?;
             let id = running.id;
             after.remember(&app, id)?;
             (id, follow::follow(&app, desk, running, &args.output).await?)
         }
         Debates::There(remote) => {
             let asked = json!({"at": fork.at, "config": fork.config, "models": fork.models, "limits": there::limits(budget)});
-            let Begun { id } = remote.post(&format!("/v1/debates/{old}/fork"), &asked).await?;
+            let Begun { id } = remote
+                .post(&format!("/v1/debates/{old}/fork"), &asked)
+                .await?;
             after.remember(&app, id)?;
             (id, there::follow(&app, &debates, id, &args.output).await?)
         }
@@ -128,26 +155,38 @@ pub async fn fork(global: &GlobalArgs, args: ForkArgs) -> Result<u8, CliError> {
 /// What is to be different in a fork, as it was typed.
 fn what_differs(args: &ForkArgs, started: &Started) -> Result<Fork, CliError> {
     let format = started.format.as_str();
-    let mut fork = Fork { at: args.at.clone(), ..Fork::default() };
+    let mut fork = Fork {
+        at: args.at.clone(),
+        ..Fork::default()
+    };
     if let Some(threshold) = args.threshold {
-        fork.config.insert(setting_of("threshold", format)?.to_owned(), threshold.into());
+        fork.config.insert(
+            setting_of("threshold", format)?.to_owned(),
+            threshold.into(),
+        );
     }
     if let Some(kind) = &args.topology {
-        fork.config.insert(setting_of("topology", format)?.to_owned(), kind.as_str().into());
+        fork.config.insert(
+            setting_of("topology", format)?.to_owned(),
+            kind.as_str().into(),
+        );
     }
     if let Some(rounds) = args.rounds {
-        fork.config.insert(setting_of("rounds", format)?.to_owned(), rounds.into());
+        fork.config
+            .insert(setting_of("rounds", format)?.to_owned(), rounds.into());
         // Whoever asks for more rounds wants them, also when nobody moved in the last one.
         let goes_on: Option<(&str, serde_json::Value)> = match format {
             "decide" => Some(("stop_when_stable", false.into())),
             "society" => Some(("stop", "never".into())),
             _ => None,
         };
-        fork.config.extend(goes_on.map(|(key, value)| (key.to_owned(), value)));
+        fork.config
+            .extend(goes_on.map(|(key, value)| (key.to_owned(), value)));
     }
     let (everybody, single) = panel::split_models(&args.models)?;
     let judges = started.agents.iter().map(|agent| agent.name.to_string());
-    fork.models.extend(judges.zip(everybody.into_iter().cycle()));
+    fork.models
+        .extend(judges.zip(everybody.into_iter().cycle()));
     fork.models.extend(single);
     Ok(fork)
 }
@@ -167,7 +206,11 @@ pub async fn export(global: &GlobalArgs, args: ExportArgs) -> Result<u8, CliErro
         Some(file) => output::write(file, &text)?,
         None => {
             // A journal is for programs and must keep its bytes; they are escaped in it anyway.
-            output::print(&if form == Form::Journal { text.into() } else { for_people(&text) })?;
+            output::print(&if form == Form::Journal {
+                text.into()
+            } else {
+                for_people(&text)
+            })?;
         }
     }
     Ok(0)
@@ -184,31 +227,46 @@ pub async fn import(global: &GlobalArgs, args: ImportArgs) -> Result<u8, CliErro
             continue;
         }
         if !args.trust {
-            let hint = format!("compare the key with its owner, then: {}", command(format_args!("import {name} --trust")));
-            return Err(CliError::usage(format!("{name} is sealed by a key that is not trusted here: {key}")).hint(hint));
+            let hint = format!(
+                "compare the key with its owner, then: {}",
+                command(format_args!("import {name} --trust"))
+            );
+            return Err(CliError::usage(format!(
+                "{name} is sealed by a key that is not trusted here: {key}"
+            ))
+            .hint(hint));
         }
         app.place()?.trust(key)?;
         trusted.push(key.clone());
     }
     if !args.trust {
-        check_sealed(&name, &audit::verify(file.debate, &file.records, &file.checkpoints, &trusted))?;
+        check_sealed(
+            &name,
+            &audit::verify(file.debate, &file.records, &file.checkpoints, &trusted),
+        )?;
     }
     let audit = app.desk().await?.import(file, &trusted).await?;
     output::print(&format!("{}\n", audit.debate_id))?;
     Ok(0)
 }
 
-/// Refuses a journal of which nobody signed the whole: anybody may have written the rest. One that is
-/// damaged is refused later, with its damage.
+/// Refuses a journal of which nobody signed the whole: anybody may have written the rest. One that
+/// is damaged is refused later, with its damage.
 fn check_sealed(name: &str, audit: &Audit) -> Result<(), CliError> {
     if !audit.ok || audit.sealed == audit.events {
         return Ok(());
     }
     let problem = match audit.sealed {
         0 => format!("{name} is not sealed: anybody may have written it"),
-        sealed => format!("{name} is sealed only up to event {sealed} of {}: anybody may have written the rest", audit.events),
+        sealed => format!(
+            "{name} is sealed only up to event {sealed} of {}: anybody may have written the rest",
+            audit.events
+        ),
     };
-    let hint = format!("if you know where it comes from: {}", command(format_args!("import {name} --trust")));
+    let hint = format!(
+        "if you know where it comes from: {}",
+        command(format_args!("import {name} --trust"))
+    );
     Err(CliError::usage(problem).hint(hint))
 }
 
@@ -245,11 +303,22 @@ pub async fn rm(global: &GlobalArgs, args: RmArgs) -> Result<u8, CliError> {
 }
 
 /// Every ended debate that began more than so many days before `now`.
-pub async fn ended_before(debates: &Debates, days: u32, now: jiff::Timestamp) -> Result<Vec<DebateId>, CliError> {
+pub async fn ended_before(
+    debates: &Debates,
+    days: u32,
+    now: jiff::Timestamp,
+) -> Result<Vec<DebateId>, CliError> {
     let limit = now - jiff::SignedDuration::from_hours(24 * i64::from(days));
     let limit = format!("{limit:.3}");
-    let ended = debates.sessions(&Filter::default()).await?.into_iter().filter(|session| !session.status.is_open());
-    Ok(ended.filter(|session| session.created_at < limit).map(|session| session.id).collect())
+    let ended = debates
+        .sessions(&Filter::default())
+        .await?
+        .into_iter()
+        .filter(|session| !session.status.is_open());
+    Ok(ended
+        .filter(|session| session.created_at < limit)
+        .map(|session| session.id)
+        .collect())
 }
 
 /// Removes a debate and whatever this machine keeps beside it.
@@ -261,21 +330,34 @@ pub async fn remove(app: &App, desk: &Desk, id: DebateId) -> Result<(), CliError
 /// Forgets what this machine keeps beside a debate that is gone.
 pub fn forget(app: &App, id: DebateId) -> Result<(), CliError> {
     let place = app.place()?;
-    place.worktrees().map_or(Ok(()), |home| branch::forget(&home, id))?;
+    place
+        .worktrees()
+        .map_or(Ok(()), |home| branch::forget(&home, id))?;
     place.forget_vectors()?;
     afterwards::forget(app, id)
 }
 
-/// Asks whether so many debates shall go. Where nobody can be asked, that has to be said beforehand.
+/// Asks whether so many debates shall go. Where nobody can be asked, that has to be said
+/// beforehand.
 fn is_confirmed(global: &GlobalArgs, count: usize, days: u32) -> Result<bool, CliError> {
-    let what = format!("{count} ended debate{} older than {days} days", if count == 1 { "" } else { "s" });
+    let what = format!(
+        "{count} ended debate{} older than {days} days",
+        if count == 1 { "" } else { "s" }
+    );
     if global.no_input || !std::io::stdin().is_terminal() || !std::io::stderr().is_terminal() {
-        return Err(CliError::usage(format!("this would remove {what} for good"))
-            .hint(format!("add --yes if that is meant; `{}` lists them", command("ls"))));
+        return Err(
+            CliError::usage(format!("this would remove {what} for good")).hint(format!(
+                "add --yes if that is meant; `{}` lists them",
+                command("ls")
+            )),
+        );
     }
     eprint!("Remove {what} for good? [y/N] ");
     let mut said = String::new();
-    std::io::stdin().lock().read_line(&mut said).map_err(|error| CliError::failed(error.to_string()))?;
+    std::io::stdin()
+        .lock()
+        .read_line(&mut said)
+        .map_err(|error| CliError::failed(error.to_string()))?;
     Ok(matches!(said.trim().to_lowercase().as_str(), "y" | "yes"))
 }
 
@@ -289,18 +371,30 @@ pub enum Named<'a> {
 }
 
 impl<'a> Named<'a> {
-    /// Told by the word alone: a file's name has a dot or a folder in it. What lies in the current folder
-    /// decides nothing, since a project could bring a file `last` to be taken for the user's debate.
+    /// Told by the word alone: a file's name has a dot or a folder in it. What lies in the current
+    /// folder decides nothing, since a project could bring a file `last` to be taken for the user's
+    /// debate.
     pub fn new(word: &'a str) -> Self {
         let is_file = word.contains(['.', '/', std::path::MAIN_SEPARATOR]);
-        if is_file { Self::File(Path::new(word)) } else { Self::Debate(word) }
+        if is_file {
+            Self::File(Path::new(word))
+        } else {
+            Self::Debate(word)
+        }
     }
 }
 
 /// How to name a file of that name, for whoever meant it where no debate was found.
 pub fn or_file(error: CliError, word: &str) -> CliError {
-    let is_there = error.is_usage() && Path::new(word).symlink_metadata().is_ok_and(|found| found.is_file());
-    if is_there { error.and_hint(format_args!("the file of that name is ./{word}")) } else { error }
+    let is_there = error.is_usage()
+        && Path::new(word)
+            .symlink_metadata()
+            .is_ok_and(|found| found.is_file());
+    if is_there {
+        error.and_hint(format_args!("the file of that name is ./{word}"))
+    } else {
+        error
+    }
 }
 
 /// Reads an exported journal, not through links.
@@ -309,7 +403,8 @@ fn read_journal(file: &Path) -> Result<Portable, CliError> {
     Portable::parse(&text).map_err(|error| CliError::usage(format!("{}: {error}", file.display())))
 }
 
-/// The same for an audit, which says itself what is missing: with the number of events the heading announces.
+/// The same for an audit, which says itself what is missing: with the number of events the heading
+/// announces.
 pub fn read_damaged(file: &Path) -> Result<(Portable, u64), CliError> {
     let text = reading::records(file, reading::MOST_BYTES_OF_RECORDS)?;
     let name = file.display();
@@ -326,10 +421,22 @@ mod tests {
 
     #[test]
     fn a_word_without_a_dot_or_a_folder_names_a_debate() {
-        for word in ["last", "0199", "0199c0de-7aaa-7bbb-8ccc-0123456789ab", "journal", ""] {
+        for word in [
+            "last",
+            "0199",
+            "0199c0de-7aaa-7bbb-8ccc-0123456789ab",
+            "journal",
+            "",
+        ] {
             assert_eq!(Named::new(word), Named::Debate(word));
         }
-        for word in ["journal.ndjson", "./last", "kept/last", "/dev/fd/63", ".journal"] {
+        for word in [
+            "journal.ndjson",
+            "./last",
+            "kept/last",
+            "/dev/fd/63",
+            ".journal",
+        ] {
             assert_eq!(Named::new(word), Named::File(Path::new(word)));
         }
     }

@@ -36,7 +36,10 @@ fn add(global: &GlobalArgs, keyring: &Keyring, args: &AddKeyArgs) -> Result<(), 
     let token = keyring.add(&args.name, &args.owner, role)?;
     output::print(&format!("{token}\n"))?;
     if !global.quiet {
-        eprintln!("that is its token, shown this once; keep it where only {} reads it", on_one_line(&args.name));
+        eprintln!(
+            "that is its token, shown this once; keep it where only {} reads it",
+            on_one_line(&args.name)
+        );
     }
     Ok(())
 }
@@ -45,11 +48,17 @@ fn list(keyring: &Keyring, args: &ListKeysArgs) -> Result<(), CliError> {
     let keys = keyring.read()?;
     if args.json {
         // Hashes are of no use to anybody but the server.
-        let rows: Vec<_> = keys.iter().map(|key| json!({"name": key.name, "owner": key.owner, "role": key.role})).collect();
+        let rows: Vec<_> = keys
+            .iter()
+            .map(|key| json!({"name": key.name, "owner": key.owner, "role": key.role}))
+            .collect();
         return output::print_json(&rows);
     }
     if keys.is_empty() {
-        eprintln!("no keys yet; the first `rebut serve` makes one, or: {}", command("keys add NAME --owner OWNER"));
+        eprintln!(
+            "no keys yet; the first `rebut serve` makes one, or: {}",
+            command("keys add NAME --owner OWNER")
+        );
     }
     for key in &keys {
         let role = json!(key.role);

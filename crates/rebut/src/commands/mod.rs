@@ -51,7 +51,8 @@ pub async fn run(cli: Cli) -> Result<u8, CliError> {
     // Flags of a question in front of a command would be silently lost.
     if cli.command.is_some() && cli.ask != AskArgs::default() {
         return Err(
-            CliError::usage("a question or its flags stand before the command").hint("write them behind it: rebut decide \"…\" -O A=…")
+            CliError::usage("a question or its flags stand before the command")
+                .hint("write them behind it: rebut decide \"…\" -O A=…"),
         );
     }
     let global = places::settle(global, cli.command.as_ref(), &cli.ask)?;

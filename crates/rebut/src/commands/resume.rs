@@ -1,4 +1,5 @@
-//! `rebut resume`: going on with debates, and doing at their end what the command that began them was to do.
+//! `rebut resume`: going on with debates, and doing at their end what the command that began them
+//! was to do.
 
 use super::{
     follow,
@@ -40,23 +41,46 @@ pub async fn resume(global: &GlobalArgs, args: ResumeArgs) -> Result<u8, CliErro
     let budget = Budget::new(&args.budget, &BudgetSection::default());
     match (&debates, &args.id) {
         (Debates::Here(desk), None) => resume_all(&app, desk, budget.more()).await,
-        (Debates::There(remote), None) => resume_all_there(&app, &debates, remote, there::limits(budget)).await,
-        (_, Some(id)) => resume_one_of(&app, &debates, debates.find(id).await?, budget, &args.output).await,
+        (Debates::There(remote), None) => {
+            resume_all_there(&app, &debates, remote, there::limits(budget)).await
+        }
+        (_, Some(id)) => {
+            resume_one_of(
+                &app,
+                &debates,
+                debates.find(id).await?,
+                budget,
+                &args.output,
+            )
+            .await
+        }
     }
 }
 
 /// Goes on with one debate, and does at its end what was asked for when it began and now.
-async fn resume_one_of(app: &App, debates: &Debates, id: DebateId, budget: Budget, output: &OutputArgs) -> Result<u8, CliError> {
+async fn resume_one_of(
+    app: &App,
+    debates: &Debates,
+    id: DebateId,
+    budget: Budget,
+    output: &OutputArgs,
+) -> Result<u8, CliError> {
     let asked = Afterwards::recall(app, id)?;
     let app = &begun_there(app, asked.as_ref());
     let (after, flags) = asked.clone().unwrap_or_default().with(output)?;
     let view = debates.view(id).await?;
     after.check(view.started.as_ref().map_or("", |started| &started.format))?;
     let is_left = asked.as_ref().is_some_and(Afterwards::asks);
-    if let Some(outcome) = view.outcome.as_ref().filter(|outcome| is_left && outcome.outcome != Ending::Stopped) {
+    if let Some(outcome) = view
+        .outcome
+        .as_ref()
+        .filter(|outcome| is_left && outcome.outcome != Ending::Stopped)
+    {
         // It came to its end, and whoever followed it went before the rest was done.
         output::result(debates, &view, &flags, app).await?;
-        return after.finish(app, debates, id, follow::exit_code(outcome.outcome, &flags)).await;
+        return after
+            .finish(app, debates, id, follow::exit_code(outcome.outcome, &flags))
+            .await;
     }
     let code = match debates {
         Debates::Here(desk) => {
@@ -74,28 +98,48 @@ async fn resume_one_of(app: &App, debates: &Debates, id: DebateId, budget: Budge
 
 /// What a debate is gone on with: paths of scripts are meant where it was begun.
 fn begun_there(app: &App, asked: Option<&Afterwards>) -> App {
-    App { scripts: asked.and_then(|asked| asked.begun_in.clone()), ..app.clone() }
+    App {
+        scripts: asked.and_then(|asked| asked.begun_in.clone()),
+        ..app.clone()
+    }
 }
 
 /// The desk on which a debate goes on: one whose models are looked for where it was begun.
 async fn desk_for(app: &App, desk: &Desk) -> Result<Desk, CliError> {
-    if app.scripts.is_some() { app.desk().await } else { Ok(desk.clone()) }
+    if app.scripts.is_some() {
+        app.desk().await
+    } else {
+        Ok(desk.clone())
+    }
 }
 
 /// Has a server go on with a debate, unless it does already and is to do so as before.
-async fn go_on_there(remote: &Remote, view: &View, id: DebateId, limits: NewLimits) -> Result<(), CliError> {
+async fn go_on_there(
+    remote: &Remote,
+    view: &View,
+    id: DebateId,
+    limits: NewLimits,
+) -> Result<(), CliError> {
     if limits == NewLimits::default() && remote.standing(id).await?.is_run {
         return Ok(());
     }
     let resumed = remote.act(id, "resume", &json!({ "limits": limits })).await;
-    resumed.map(drop).map_err(|error| match text::ask_anew(view) {
-        Some(command) if error.is_usage() => error.hint(anew(&command)),
-        _ => error,
-    })
+    resumed
+        .map(drop)
+        .map_err(|error| match text::ask_anew(view) {
+            Some(command) if error.is_usage() => error.hint(anew(&command)),
+            _ => error,
+        })
 }
 
-/// Has a server go on with every debate that is open and that nobody runs, and waits for their ends.
-async fn resume_all_there(app: &App, debates: &Debates, remote: &Remote, limits: NewLimits) -> Result<u8, CliError> {
+/// Has a server go on with every debate that is open and that nobody runs, and waits for their
+/// ends.
+async fn resume_all_there(
+    app: &App,
+    debates: &Debates,
+    remote: &Remote,
+    limits: NewLimits,
+) -> Result<u8, CliError> {
     let (mut running, mut left) = (Vec::new(), 0);
     for session in open_ones(debates).await? {
         if debates.is_run(session.id).await? {
@@ -129,7 +173,14 @@ async fn resume_all_there(app: &App, debates: &Debates, remote: &Remote, limits:
 async fn open_ones(debates: &Debates) -> Result<Vec<Session>, CliError> {
     let mut open = Vec::new();
     for status in [Status::Running, Status::Paused] {
-        open.extend(debates.sessions(&Filter { status: Some(status), ..Filter::default() }).await?);
+        open.extend(
+            debates
+                .sessions(&Filter {
+                    status: Some(status),
+                    ..Filter::default()
+                })
+                .await?,
+        );
     }
     if open.is_empty() {
         eprintln!("nothing to resume: every debate here has ended");
@@ -137,10 +188,24 @@ async fn open_ones(debates: &Debates) -> Result<Vec<Session>, CliError> {
     Ok(open)
 }
 
-/// Tells the end of one of many in a line, and does what was asked for at its end. A gate that one was to pass counts for all.
-async fn ended_one(app: &App, debates: &Debates, id: DebateId, outcome: &Outcome, code: u8) -> Result<u8, CliError> {
-    output::print(&format!("{}  {}  {}\n", id.short(), outcome.outcome.as_str(), for_people(&outcome.summary)))?;
-    let (after, flags) = Afterwards::recall(app, id)?.unwrap_or_default().with(&OutputArgs::default())?;
+/// Tells the end of one of many in a line, and does what was asked for at its end. A gate that one
+/// was to pass counts for all.
+async fn ended_one(
+    app: &App,
+    debates: &Debates,
+    id: DebateId,
+    outcome: &Outcome,
+    code: u8,
+) -> Result<u8, CliError> {
+    output::print(&format!(
+        "{}  {}  {}\n",
+        id.short(),
+        outcome.outcome.as_str(),
+        for_people(&outcome.summary)
+    ))?;
+    let (after, flags) = Afterwards::recall(app, id)?
+        .unwrap_or_default()
+        .with(&OutputArgs::default())?;
     output::files(debates, &debates.view(id).await?, &flags).await?;
     let ended = follow::exit_code(outcome.outcome, &flags);
     let passed = after.finish(app, debates, id, ended).await?;
@@ -155,7 +220,8 @@ fn all_told(code: u8, left: usize) -> u8 {
     1
 }
 
-/// Goes on with a debate here, and keeps its workspace or its branch if it has one. Gives the exit code.
+/// Goes on with a debate here, and keeps its workspace or its branch if it has one. Gives the exit
+/// code.
 async fn go_on_here(
     app: &App,
     desk: &Desk,
@@ -173,7 +239,10 @@ async fn go_on_here(
         Err(error) => {
             // Its process may have died between its end and the last commit.
             let has_ended = matches!(error, DeskError::WrongState(_)) && view.outcome.is_some();
-            if let Some(keeping) = has_ended.then(|| branch::Keeping::resume(app, desk, id)).flatten() {
+            if let Some(keeping) = has_ended
+                .then(|| branch::Keeping::resume(app, desk, id))
+                .flatten()
+            {
                 keeping.end(app.global.quiet, false).await;
             }
             return Err(not_resumed(error, view));
@@ -188,8 +257,15 @@ async fn go_on_here(
             branch::follow_with(app, desk, running, flags, keeping).await?
         }
     };
-    if let Some(arm) = after.baseline.as_ref().filter(|_| code != Ending::Cancelled.exit_code()) {
-        eprintln!("--baseline {arm} was asked for and is not run by resume; to compare: rebut decide … --baseline {arm}");
+    if let Some(arm) = after
+        .baseline
+        .as_ref()
+        .filter(|_| code != Ending::Cancelled.exit_code())
+    {
+        eprintln!(
+            "--baseline {arm} was asked for and is not run by resume; to compare: rebut decide … \
+             --baseline {arm}"
+        );
     }
     Ok(code)
 }
@@ -202,7 +278,8 @@ fn not_resumed(error: DeskError, view: &View) -> CliError {
     match text::ask_anew(view) {
         Some(command) if is_ended => error.hint(anew(&command)),
         _ if nobody => error.hint(format!(
-            "the debate stays open: make that model usable, then resume it; `{}` shows which models can be used",
+            "the debate stays open: make that model usable, then resume it; `{}` shows which \
+             models can be used",
             command("doctor")
         )),
         _ => error,
@@ -256,11 +333,17 @@ async fn resume_one(app: &App, desk: &Desk, id: DebateId, more: More) -> Result<
     let desk = &desk_for(app, desk).await?;
     let view = desk.view(id).await?;
     let Some(workspace) = Workspace::of(app, &view)? else {
-        let running = desk.resume_with(id, more).await.map_err(|error| not_resumed(error, &view))?;
+        let running = desk
+            .resume_with(id, more)
+            .await
+            .map_err(|error| not_resumed(error, &view))?;
         return Ok((running, None, branch::Keeping::resume(app, desk, id)));
     };
     let guarded = workspace.desk(app, &view).await?;
-    let running = guarded.resume_with(id, more).await.map_err(|error| not_resumed(error, &view))?;
+    let running = guarded
+        .resume_with(id, more)
+        .await
+        .map_err(|error| not_resumed(error, &view))?;
     Ok((running, Some(workspace.keep(&guarded, id)), None))
 }
 

@@ -1,4 +1,5 @@
-//! `rebut retally`: a debate's votes counted again, by another method, threshold or panel. Nobody is asked, nothing is changed.
+//! `rebut retally`: a debate's votes counted again, by another method, threshold or panel. Nobody
+//! is asked, nothing is changed.
 
 use super::vote;
 use crate::{
@@ -20,10 +21,27 @@ use std::fmt::Write;
 pub async fn run(global: &GlobalArgs, args: RetallyArgs) -> Result<u8, CliError> {
     let debates = Debates::open(&App::open(global, &[])?).await?;
     let view = debates.view(debates.find(&args.id.id).await?).await?;
-    let is_out = |vote: &Vote| args.without.iter().any(|name| *name == vote.voter || *name == vote.agent);
-    let voters =
-        || Votes::of(&view, args.round).map_or(0, |votes| votes.votes.iter().filter(|vote| vote.choice.is_some() && !is_out(vote)).count());
-    let method = args.method.as_deref().and_then(|name| if name == "auto" { Some(auto(voters())) } else { method(name) });
+    let is_out = |vote: &Vote| {
+        args.without
+            .iter()
+            .any(|name| *name == vote.voter || *name == vote.agent)
+    };
+    let voters = || {
+        Votes::of(&view, args.round).map_or(0, |votes| {
+            votes
+                .votes
+                .iter()
+                .filter(|vote| vote.choice.is_some() && !is_out(vote))
+                .count()
+        })
+    };
+    let method = args.method.as_deref().and_then(|name| {
+        if name == "auto" {
+            Some(auto(voters()))
+        } else {
+            method(name)
+        }
+    });
     let asked = Retally {
         // Clap has checked the name against the same table.
         method,
@@ -43,12 +61,29 @@ pub async fn run(global: &GlobalArgs, args: RetallyArgs) -> Result<u8, CliError>
 }
 
 fn in_words(counted: &Retallied, paint: Paint) -> String {
-    let word = if counted.flips { paint.attention("FLIPS") } else { paint.good("STANDS") };
+    let word = if counted.flips {
+        paint.attention("FLIPS")
+    } else {
+        paint.good("STANDS")
+    };
     let mut text = format!("{word}  {}\n", paint.strong(&on_one_line(&counted.summary)));
-    let mut how = vec![if counted.method == "rule" { "the debate's own rule".to_owned() } else { counted.method.clone() }];
-    how.extend(counted.threshold.map(|threshold| format!("threshold {threshold}")));
-    how.extend((!counted.without.is_empty()).then(|| format!("without {}", counted.without.join(", "))));
-    how.extend((!counted.missing.is_empty()).then(|| format!("missing, for nobody: {}", counted.missing.join(", "))));
+    let mut how = vec![if counted.method == "rule" {
+        "the debate's own rule".to_owned()
+    } else {
+        counted.method.clone()
+    }];
+    how.extend(
+        counted
+            .threshold
+            .map(|threshold| format!("threshold {threshold}")),
+    );
+    how.extend(
+        (!counted.without.is_empty()).then(|| format!("without {}", counted.without.join(", "))),
+    );
+    how.extend(
+        (!counted.missing.is_empty())
+            .then(|| format!("missing, for nobody: {}", counted.missing.join(", "))),
+    );
     let _ = writeln!(text, "{}", paint.faint(&how.join(" · ")));
     let candidates: Vec<String> = counted.count.scores.keys().cloned().collect();
     vote::write_working(&mut text, &counted.count, &candidates, paint);

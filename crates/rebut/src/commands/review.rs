@@ -1,4 +1,5 @@
-//! `rebut review`: from a file, standard input or a change to a review, its files and its exit code.
+//! `rebut review`: from a file, standard input or a change to a review, its files and its exit
+//! code.
 
 use super::{
     begin::{self, Wanted},
@@ -18,7 +19,10 @@ use crate::{
 };
 use rebut_engine::{
     clean::{json_for_terminal, on_one_line},
-    formats::review::{Config, EDITOR, FORMAT, Input, JUDGE, ReviewResult, Severity, TextKind, audit_entry, is_reviewer},
+    formats::review::{
+        Config, EDITOR, FORMAT, Input, JUDGE, ReviewResult, Severity, TextKind, audit_entry,
+        is_reviewer,
+    },
     report,
     view::View,
 };
@@ -48,8 +52,20 @@ pub async fn run(global: &GlobalArgs, args: ReviewArgs) -> Result<u8, CliError> 
     if !args.reviewers.is_empty() {
         run.panel.judges.clone_from(&args.reviewers);
     }
-    let after = Afterwards { write: args.write.clone(), worst: args.fail_on.map(Level::into), ..Afterwards::of(&run.output) };
-    Case { format: FORMAT.name, input: begin::value(&input)?, set, run, after }.hold(&app).await
+    let after = Afterwards {
+        write: args.write.clone(),
+        worst: args.fail_on.map(Level::into),
+        ..Afterwards::of(&run.output)
+    };
+    Case {
+        format: FORMAT.name,
+        input: begin::value(&input)?,
+        set,
+        run,
+        after,
+    }
+    .hold(&app)
+    .await
 }
 
 /// The reviewers, and whoever else is needed for this text under these settings.
@@ -61,7 +77,13 @@ pub async fn cast(app: &App, registry: &Registry, wanted: Wanted<'_>) -> Result<
     if !args.judges.is_empty() {
         args.judges.clone_from(&usual);
     }
-    let Panel { mut agents, chosen } = begin::panel(app, registry, &args, &usual.iter().map(String::as_str).collect::<Vec<_>>()).await?;
+    let Panel { mut agents, chosen } = begin::panel(
+        app,
+        registry,
+        &args,
+        &usual.iter().map(String::as_str).collect::<Vec<_>>(),
+    )
+    .await?;
     agents.retain(|agent| is_reviewer(agent) || is_needed(&agent.role, &config, kind));
     Ok(Panel { agents, chosen })
 }
@@ -78,17 +100,29 @@ enum Found {
     Nothing(&'static str),
 }
 
-/// Ends where there is nothing to review. What reads the files of the run before must not take their findings for today's.
+/// Ends where there is nothing to review. What reads the files of the run before must not take
+/// their findings for today's.
 fn nothing(args: &ReviewArgs, why: &str) -> Result<u8, CliError> {
     if args.run.output.json {
         output::print_json(&serde_json::Value::Null)?;
     }
     eprintln!("nothing to review: {why}");
-    for file in args.run.output.output.iter().filter(|_| !is_only_shown(args)) {
+    for file in args
+        .run
+        .output
+        .output
+        .iter()
+        .filter(|_| !is_only_shown(args))
+    {
         match output::form_of(file)? {
-            Form::Sarif => output::write(file, &report::empty_sarif(why).map_err(CliError::failed)?)?,
+            Form::Sarif => {
+                output::write(file, &report::empty_sarif(why).map_err(CliError::failed)?)?
+            }
             Form::Comment => output::write(file, &report::empty_comment(why))?,
-            _ => eprintln!("{} was not written: there is no review to report", file.display()),
+            _ => eprintln!(
+                "{} was not written: there is no review to report",
+                file.display()
+            ),
         }
     }
     Ok(0)
@@ -109,7 +143,11 @@ fn settings(args: &ReviewArgs) -> Vec<String> {
 /// The roles that take part: the reviewers, and whoever else is needed.
 fn roles(reviewers: &[String], config: &Config, kind: TextKind) -> Vec<String> {
     let named = |names: &[&str]| names.iter().copied().map(str::to_owned).collect::<Vec<_>>();
-    let mut roles = if reviewers.is_empty() { named(&REVIEWERS) } else { reviewers.to_vec() };
+    let mut roles = if reviewers.is_empty() {
+        named(&REVIEWERS)
+    } else {
+        reviewers.to_vec()
+    };
     for role in [EDITOR, JUDGE] {
         if is_needed(role, config, kind) && !roles.iter().any(|known| known == role) {
             roles.push(role.to_owned());
@@ -136,22 +174,47 @@ fn input(app: &App, args: &ReviewArgs) -> Result<Found, CliError> {
     let file = match &args.file {
         Some(file) => file.clone(),
         None if piped => PathBuf::from("-"),
-        None => return Err(CliError::usage("what shall be reviewed?").hint("rebut review FILE, or rebut review --diff main")),
+        None => {
+            return Err(CliError::usage("what shall be reviewed?")
+                .hint("rebut review FILE, or rebut review --diff main"));
+        }
     };
     let from_stdin = file.as_os_str() == "-";
     let gathered = if file.is_dir() {
-        return Err(CliError::usage(format!("{} is a directory; review takes one file", file.display())));
+        return Err(CliError::usage(format!(
+            "{} is a directory; review takes one file",
+            file.display()
+        )));
     } else {
         context::gather_without(std::slice::from_ref(&file), &app.config.deny, &[])?
     };
     if gathered.text.trim().is_empty() {
-        let what = if from_stdin { "standard input".to_owned() } else { file.display().to_string() };
-        return Err(CliError::usage(format!("{what} is empty; there is nothing to review")));
+        let what = if from_stdin {
+            "standard input".to_owned()
+        } else {
+            file.display().to_string()
+        };
+        return Err(CliError::usage(format!(
+            "{what} is empty; there is nothing to review"
+        )));
     }
-    let shown = if from_stdin { String::new() } else { from_here(&file).display().to_string() };
-    let title = if from_stdin { "standard input".to_owned() } else { shown.clone() };
+    let shown = if from_stdin {
+        String::new()
+    } else {
+        from_here(&file).display().to_string()
+    };
+    let title = if from_stdin {
+        "standard input".to_owned()
+    } else {
+        shown.clone()
+    };
     let text = gathered.text + &gathered.end;
-    Ok(Found::Text(Input { title, text, file: shown, ..Input::default() }))
+    Ok(Found::Text(Input {
+        title,
+        text,
+        file: shown,
+        ..Input::default()
+    }))
 }
 
 /// So many files that are left out are named.
@@ -165,53 +228,98 @@ fn from_here(file: &Path) -> PathBuf {
 }
 
 fn change(app: &App, base: &str) -> Result<Found, CliError> {
-    let here = std::env::current_dir().map_err(|error| CliError::failed(format!("cannot tell where we are: {error}")))?;
+    let here = std::env::current_dir()
+        .map_err(|error| CliError::failed(format!("cannot tell where we are: {error}")))?;
     let change = git::change_since(&here, base, &app.config.deny)?;
     for (file, why) in change.left_out.iter().take(MOST_NAMED) {
         eprintln!("left out {}: {why}", on_one_line(file));
     }
-    if let Some(more) = change.left_out.len().checked_sub(MOST_NAMED).filter(|more| *more > 0) {
+    if let Some(more) = change
+        .left_out
+        .len()
+        .checked_sub(MOST_NAMED)
+        .filter(|more| *more > 0)
+    {
         eprintln!("left out {more} more files");
     }
     if change.text.trim().is_empty() {
         let is_all_denied = !change.left_out.is_empty();
-        return Ok(Found::Nothing(if is_all_denied { "all that changed was left out" } else { "nothing changed" }));
+        return Ok(Found::Nothing(if is_all_denied {
+            "all that changed was left out"
+        } else {
+            "nothing changed"
+        }));
     }
     let title = format!("changes since {base}");
-    Ok(Found::Text(Input { title, text: change.text, kind: TextKind::Diff, base: base.to_owned(), file: String::new() }))
+    Ok(Found::Text(Input {
+        title,
+        text: change.text,
+        kind: TextKind::Diff,
+        base: base.to_owned(),
+        file: String::new(),
+    }))
 }
 
-/// Writes the revised text, what changed in it, and the audit entry. A review without a result leaves no files.
+/// Writes the revised text, what changed in it, and the audit entry. A review without a result
+/// leaves no files.
 pub fn write_files(app: &App, view: &View, dir: &Path) -> Result<(), CliError> {
-    let (Some(result), Some(entry), Some(started)) = (ReviewResult::of(view), audit_entry(view), &view.started) else { return Ok(()) };
+    let (Some(result), Some(entry), Some(started)) =
+        (ReviewResult::of(view), audit_entry(view), &view.started)
+    else {
+        return Ok(());
+    };
     let input = Input::parse(&started.input).map_err(CliError::failed)?;
-    let stem = Path::new(&input.file).file_stem().map(|stem| stem.to_string_lossy().into_owned());
+    let stem = Path::new(&input.file)
+        .file_stem()
+        .map(|stem| stem.to_string_lossy().into_owned());
     let name = stem.map_or_else(|| "review".to_owned(), |stem| output::file_safe(&stem));
     let mut written = Vec::new();
     if let Some(edited) = &result.edited {
-        let (merged, diff) = (dir.join(format!("{name}.merged.md")), dir.join(format!("{name}.diff")));
+        let (merged, diff) = (
+            dir.join(format!("{name}.merged.md")),
+            dir.join(format!("{name}.diff")),
+        );
         // Files, not a terminal: the text as the editor gave it, and what really differs.
         replacing::replace(&merged, edited.as_bytes())?;
-        let shown = if input.file.is_empty() { "standard input".to_owned() } else { on_one_line(&input.file) };
-        replacing::replace(&diff, unified(&input.text, edited, &shown, &format!("{name}.merged.md")).as_bytes())?;
+        let shown = if input.file.is_empty() {
+            "standard input".to_owned()
+        } else {
+            on_one_line(&input.file)
+        };
+        replacing::replace(
+            &diff,
+            unified(&input.text, edited, &shown, &format!("{name}.merged.md")).as_bytes(),
+        )?;
         written.extend([merged, diff]);
     }
     let audit = dir.join("audit.ndjson");
-    let entry = serde_json::to_string(&entry).map_err(|error| CliError::failed(error.to_string()))?;
+    let entry =
+        serde_json::to_string(&entry).map_err(|error| CliError::failed(error.to_string()))?;
     replacing::append_line(&audit, &json_for_terminal(&entry))?;
     written.push(audit);
     if !app.global.quiet {
-        let names: Vec<String> = written.iter().map(|file| file.display().to_string()).collect();
-        eprintln!("{}", Paint::stderr(app.global.color).faint(&format!("wrote {}", names.join(", "))));
+        let names: Vec<String> = written
+            .iter()
+            .map(|file| file.display().to_string())
+            .collect();
+        eprintln!(
+            "{}",
+            Paint::stderr(app.global.color).faint(&format!("wrote {}", names.join(", ")))
+        );
     }
     Ok(())
 }
 
 fn unified(before: &str, after: &str, old_name: &str, new_name: &str) -> String {
-    similar::TextDiff::from_lines(before, after).unified_diff().context_radius(3).header(old_name, new_name).to_string()
+    similar::TextDiff::from_lines(before, after)
+        .unified_diff()
+        .context_radius(3)
+        .header(old_name, new_name)
+        .to_string()
 }
 
-/// Whether no finding is as severe as it was not to be. A review without a result has none; its own exit code says why.
+/// Whether no finding is as severe as it was not to be. A review without a result has none; its own
+/// exit code says why.
 pub fn passes(view: &View, limit: Option<Severity>) -> bool {
     let worst = ReviewResult::of(view).and_then(|result| result.worst());
     limit.zip(worst).is_none_or(|(limit, worst)| worst < limit)

@@ -1,4 +1,5 @@
-//! `sandbox check`, `sandbox run` and `sandbox test`: whether this machine can hold untrusted code, and holding some.
+//! `sandbox check`, `sandbox run` and `sandbox test`: whether this machine can hold untrusted code,
+//! and holding some.
 
 mod test;
 
@@ -46,17 +47,33 @@ impl Held {
     /// Finds out by running a canary.
     pub async fn prove(sandbox: &BubbleSandbox) -> Self {
         match sandbox.jail().await {
-            Ok(jail) => Self { tier: Some(jail.tier()), memory_bound: Some(jail.memory_bound().to_owned()), refused: None },
-            Err(refused) => Self { tier: None, memory_bound: None, refused: Some(refused) },
+            Ok(jail) => Self {
+                tier: Some(jail.tier()),
+                memory_bound: Some(jail.memory_bound().to_owned()),
+                refused: None,
+            },
+            Err(refused) => Self {
+                tier: None,
+                memory_bound: None,
+                refused: Some(refused),
+            },
         }
     }
 
     /// The same in one line.
     pub fn line(&self, paint: Paint) -> String {
         match (&self.refused, self.tier, self.memory_bound.as_deref()) {
-            (Some(refused), ..) => format!("{} {}", paint.attention("no code is run here:"), on_one_line(&refused.to_string())),
-            (None, Some(tier), Some("cgroup")) => format!("tier {tier}; memory is bounded for a whole run (cgroup)"),
-            (None, Some(tier), _) => format!("tier {tier}; memory is bounded for each process of a run (rlimit)"),
+            (Some(refused), ..) => format!(
+                "{} {}",
+                paint.attention("no code is run here:"),
+                on_one_line(&refused.to_string())
+            ),
+            (None, Some(tier), Some("cgroup")) => {
+                format!("tier {tier}; memory is bounded for a whole run (cgroup)")
+            }
+            (None, Some(tier), _) => {
+                format!("tier {tier}; memory is bounded for each process of a run (rlimit)")
+            }
             (None, None, _) => "unknown".to_owned(),
         }
     }
@@ -83,17 +100,32 @@ async fn check(global: &GlobalArgs, args: &JsonArg) -> Result<u8, CliError> {
     let mut languages = Vec::new();
     for name in LANGUAGES {
         languages.push(match sandbox.toolchain(name).await {
-            Ok(toolchain) => Language { name, version: Some(toolchain.version.clone()), refused: None },
-            Err(refused) => Language { name, version: None, refused: Some(refused) },
+            Ok(toolchain) => Language {
+                name,
+                version: Some(toolchain.version.clone()),
+                refused: None,
+            },
+            Err(refused) => Language {
+                name,
+                version: None,
+                refused: Some(refused),
+            },
         });
     }
-    let checked = Checked { held: Held::prove(&sandbox).await, languages };
+    let checked = Checked {
+        held: Held::prove(&sandbox).await,
+        languages,
+    };
     if args.json {
         output::print_json(&checked)?;
     } else {
         output::print(&shown(&checked, Paint::stdout(global.color)))?;
     }
-    Ok(if checked.held.refused.is_none() { 0 } else { REFUSED })
+    Ok(if checked.held.refused.is_none() {
+        0
+    } else {
+        REFUSED
+    })
 }
 
 /// The exit code when nothing can be run: like a model that cannot be asked.
@@ -118,9 +150,25 @@ fn shown(checked: &Checked, paint: Paint) -> String {
 async fn run_file(args: SandboxRunArgs) -> Result<u8, CliError> {
     check_one_stdin([Some(&args.file), args.stdin.as_ref()])?;
     let code = text_or_stdin(&args.file)?;
-    let stdin = args.stdin.as_deref().map(text_or_stdin).transpose()?.unwrap_or_default();
-    let job = Job { language: args.lang, code, work: Work::Program { stdin, args: args.args }, seconds: args.seconds };
-    let ran = app::sandbox()?.run(&job).await.map_err(|refused| CliError::no_model(refused.reason).hint(refused.fix))?;
+    let stdin = args
+        .stdin
+        .as_deref()
+        .map(text_or_stdin)
+        .transpose()?
+        .unwrap_or_default();
+    let job = Job {
+        language: args.lang,
+        code,
+        work: Work::Program {
+            stdin,
+            args: args.args,
+        },
+        seconds: args.seconds,
+    };
+    let ran = app::sandbox()?
+        .run(&job)
+        .await
+        .map_err(|refused| CliError::no_model(refused.reason).hint(refused.fix))?;
     if args.json {
         output::print_json(&ran)?;
     } else {
@@ -134,9 +182,18 @@ async fn run_file(args: SandboxRunArgs) -> Result<u8, CliError> {
 }
 
 /// Standard input can be only one of the files.
-fn check_one_stdin<'a>(files: impl IntoIterator<Item = Option<&'a PathBuf>>) -> Result<(), CliError> {
-    if files.into_iter().flatten().filter(|file| file.as_os_str() == "-").count() > 1 {
-        return Err(CliError::usage("standard input (`-`) is named twice").hint("write one of the two into a file"));
+fn check_one_stdin<'a>(
+    files: impl IntoIterator<Item = Option<&'a PathBuf>>,
+) -> Result<(), CliError> {
+    if files
+        .into_iter()
+        .flatten()
+        .filter(|file| file.as_os_str() == "-")
+        .count()
+        > 1
+    {
+        return Err(CliError::usage("standard input (`-`) is named twice")
+            .hint("write one of the two into a file"));
     }
     Ok(())
 }
@@ -144,10 +201,20 @@ fn check_one_stdin<'a>(files: impl IntoIterator<Item = Option<&'a PathBuf>>) -> 
 /// Writes what the program wrote. A terminal gets it without what could command it.
 fn pass_on(ran: &Ran) -> Result<(), CliError> {
     let is_terminal = std::io::stdout().is_terminal();
-    output::print(&if is_terminal { for_people(&ran.stdout) } else { ran.stdout.as_str().into() })?;
+    output::print(&if is_terminal {
+        for_people(&ran.stdout)
+    } else {
+        ran.stdout.as_str().into()
+    })?;
     let mut errors = std::io::stderr().lock();
-    let text = if errors.is_terminal() { for_people(&ran.stderr) } else { ran.stderr.as_str().into() };
-    errors.write_all(text.as_bytes()).map_err(|error| CliError::failed(format!("cannot write: {error}")))
+    let text = if errors.is_terminal() {
+        for_people(&ran.stderr)
+    } else {
+        ran.stderr.as_str().into()
+    };
+    errors
+        .write_all(text.as_bytes())
+        .map_err(|error| CliError::failed(format!("cannot write: {error}")))
 }
 
 /// The exit code for an end, and what to say when it was not the program's own.

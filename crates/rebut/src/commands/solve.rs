@@ -39,19 +39,39 @@ const LANGUAGE: &str = "python";
 /// `rebut solve`.
 pub async fn run(global: &GlobalArgs, args: SolveArgs) -> Result<u8, CliError> {
     let flags = [
-        ("--git", args.git, "a branch is written as versions come; `rebut code ID --branch` writes it at the end"),
-        ("--hook", !args.hook.is_empty(), "commands are run where the debate is held, and whoever runs the server chooses them"),
+        (
+            "--git",
+            args.git,
+            "a branch is written as versions come; `rebut code ID --branch` writes it at the end",
+        ),
+        (
+            "--hook",
+            !args.hook.is_empty(),
+            "commands are run where the debate is held, and whoever runs the server chooses them",
+        ),
     ];
     refuse(global, &[&of_run(&args.run)[..], &flags].concat())?;
     let set = settings(&args)?;
     let app = case::open(global, &set)?;
     output::check_files(&args.run.output, FORMAT.name)?;
-    args.code.as_deref().map_or(Ok(()), |file| applying::check_free(file, args.force))?;
+    args.code
+        .as_deref()
+        .map_or(Ok(()), |file| applying::check_free(file, args.force))?;
     let input = input(&args, &app)?;
     let value = begin::value(&input)?;
     Input::parse(&value).map_err(CliError::usage)?;
-    let after = Afterwards { code: args.code.clone(), force: args.force, ..Afterwards::of(&args.run.output) };
-    let case = Case { format: FORMAT.name, input: value, set, run: args.run.clone(), after };
+    let after = Afterwards {
+        code: args.code.clone(),
+        force: args.force,
+        ..Afterwards::of(&args.run.output)
+    };
+    let case = Case {
+        format: FORMAT.name,
+        input: value,
+        set,
+        run: args.run.clone(),
+        after,
+    };
     match global.server {
         Some(_) => case.hold(&app).await,
         None => hold_here(&app, case, input, &args).await,
@@ -59,15 +79,50 @@ pub async fn run(global: &GlobalArgs, args: SolveArgs) -> Result<u8, CliError> {
 }
 
 /// Holds it here, with lessons of earlier debates, and a branch if one was asked for.
-async fn hold_here(app: &App, case: Case, mut input: Input, args: &SolveArgs) -> Result<u8, CliError> {
-    let Case { input: value, run, after, .. } = case;
+async fn hold_here(
+    app: &App,
+    case: Case,
+    mut input: Input,
+    args: &SolveArgs,
+) -> Result<u8, CliError> {
+    let Case {
+        input: value,
+        run,
+        after,
+        ..
+    } = case;
     let config = app.config.format(FORMAT.name)?;
-    let plan = args.git.then(|| branch::Plan::check(&app.origin.current_dir, args.git_file.as_deref(), &input.language)).transpose()?;
+    let plan = args
+        .git
+        .then(|| {
+            branch::Plan::check(
+                &app.origin.current_dir,
+                args.git_file.as_deref(),
+                &input.language,
+            )
+        })
+        .transpose()?;
     let registry = Arc::new(app.registry()?);
-    let panel = begin::cast(app, &registry, Wanted { format: FORMAT.name, input: &value, config: &config, panel: &run.panel }).await?;
+    let panel = begin::cast(
+        app,
+        &registry,
+        Wanted {
+            format: FORMAT.name,
+            input: &value,
+            config: &config,
+            panel: &run.panel,
+        },
+    )
+    .await?;
     (FORMAT.check)(&value, &config, &panel.agents).map_err(CliError::usage)?;
     look_for_lessons(app, &registry, args, &config, &mut input).await?;
-    let prepared = Prepared::new(app, registry, &run, (FORMAT.name, &begin::value(&input)?, &config), panel)?;
+    let prepared = Prepared::new(
+        app,
+        registry,
+        &run,
+        (FORMAT.name, &begin::value(&input)?, &config),
+        panel,
+    )?;
     if let Some(code) = prepared.foresee(app, &run).await? {
         return Ok(code);
     }
@@ -75,7 +130,9 @@ async fn hold_here(app: &App, case: Case, mut input: Input, args: &SolveArgs) ->
     check_tests(&input, app.global.quiet).await?;
     let desk = prepared.desk(app).await?;
     let id = DebateId::new();
-    let recorder = plan.map(|plan| plan.begin(&app.worktrees()?, id)).transpose()?;
+    let recorder = plan
+        .map(|plan| plan.begin(&app.worktrees()?, id))
+        .transpose()?;
     let running = match after.start_as(app, &desk, id, prepared.start).await {
         Ok(running) => running,
         Err(error) => {
@@ -88,7 +145,8 @@ async fn hold_here(app: &App, case: Case, mut input: Input, args: &SolveArgs) ->
     after.finish(app, &(&desk).into(), id, code).await
 }
 
-/// Nothing is sent, and so nothing is found by meaning, where only that is asked for which would be sent.
+/// Nothing is sent, and so nothing is found by meaning, where only that is asked for which would be
+/// sent.
 async fn look_for_lessons(
     app: &App,
     registry: &Arc<Registry>,
@@ -106,7 +164,10 @@ async fn look_for_lessons(
             output::print(&format!("{}\n\n", for_people(text)))?;
         }
         if !unsent.is_empty() && !app.global.quiet {
-            eprintln!("the lessons in what follows were found by words; those found by meaning are not known before");
+            eprintln!(
+                "the lessons in what follows were found by words; those found by meaning are not \
+                 known before"
+            );
         }
     }
     Ok(())
@@ -115,30 +176,54 @@ async fn look_for_lessons(
 /// Refuses a cap under which nobody's code can ever come.
 pub fn check_calls(start: &Start) -> Result<(), CliError> {
     let least = least_calls(&start.input, &start.config, &start.agents).map_err(CliError::usage)?;
-    match start.limits.and_then(|limits| limits.caps.calls).filter(|cap| *cap < least) {
+    match start
+        .limits
+        .and_then(|limits| limits.caps.calls)
+        .filter(|cap| *cap < least)
+    {
         None => Ok(()),
-        Some(cap) => Err(CliError::usage(format!("with {cap} calls there can be no code: the first candidates need at least {least}"))
-            .hint(format!(
-                "--max-calls {least} or more, of which {} are kept for the vote; or fewer generators: --judges generator,judge",
-                FORMAT.closing_calls
-            ))),
+        Some(cap) => Err(CliError::usage(format!(
+            "with {cap} calls there can be no code: the first \
+            candidates need at least {least}"
+        ))
+        .hint(format!(
+            "--max-calls {least} or more, of which {} are kept for the vote; or fewer \
+                 generators: --judges generator,judge",
+            FORMAT.closing_calls
+        ))),
     }
 }
 
 /// What was typed, as changes of settings.
 fn settings(args: &SolveArgs) -> Result<Vec<String>, CliError> {
     let mut set = args.run.panel.set.clone();
-    let listed =
-        |names: &mut dyn Iterator<Item = &str>| format!("[{}]", names.map(|name| format!("{name:?}")).collect::<Vec<_>>().join(", "));
+    let listed = |names: &mut dyn Iterator<Item = &str>| {
+        format!(
+            "[{}]",
+            names
+                .map(|name| format!("{name:?}"))
+                .collect::<Vec<_>>()
+                .join(", ")
+        )
+    };
     if !args.phases.is_empty() {
-        set.push(format!("solve.phases={}", listed(&mut args.phases.iter().map(String::as_str))));
+        set.push(format!(
+            "solve.phases={}",
+            listed(&mut args.phases.iter().map(String::as_str))
+        ));
     }
     if !args.without.is_empty() {
         let left = |name: &&str| !args.without.iter().any(|without| without == name);
-        set.push(format!("solve.phases={}", listed(&mut Phase::ALL.iter().map(|phase| phase.name()).filter(left))));
+        set.push(format!(
+            "solve.phases={}",
+            listed(&mut Phase::ALL.iter().map(|phase| phase.name()).filter(left))
+        ));
     }
     if !args.gate.is_empty() {
-        set.push(format!("solve.gates={}", listed(&mut args.gate.iter().map(String::as_str))));
+        set.push(format!(
+            "solve.gates={}",
+            listed(&mut args.gate.iter().map(String::as_str))
+        ));
     }
     for (key, value) in [("topology", &args.topology), ("planning", &args.planning)] {
         if let Some(value) = value {
@@ -147,15 +232,31 @@ fn settings(args: &SolveArgs) -> Result<Vec<String>, CliError> {
     }
     for hook in &args.hook {
         let bad = || {
-            CliError::usage(format!("`--hook {}` should look like `--hook post-proposal=\"ruff check {{code}}\"`", on_one_line(hook)))
-                .hint("the points are post-proposal, post-optimization, post-adversarial, post-convergence")
+            CliError::usage(format!(
+                "`--hook {}` should look like `--hook post-proposal=\"ruff \
+                check {{code}}\"`",
+                on_one_line(hook)
+            ))
+            .hint(
+                "the points are post-proposal, post-optimization, post-adversarial, \
+                    post-convergence",
+            )
         };
         let (point, command) = hook.split_once('=').ok_or_else(bad)?;
-        let is_point = ["post-proposal", "post-optimization", "post-adversarial", "post-convergence"].contains(&point);
+        let is_point = [
+            "post-proposal",
+            "post-optimization",
+            "post-adversarial",
+            "post-convergence",
+        ]
+        .contains(&point);
         if !is_point || command.trim().is_empty() {
             return Err(bad());
         }
-        set.push(format!("solve.hooks.{point}={}", listed(&mut command.split_whitespace())));
+        set.push(format!(
+            "solve.hooks.{point}={}",
+            listed(&mut command.split_whitespace())
+        ));
     }
     Ok(set)
 }
@@ -163,21 +264,40 @@ fn settings(args: &SolveArgs) -> Result<Vec<String>, CliError> {
 fn input(args: &SolveArgs, app: &App) -> Result<Input, CliError> {
     let gathered = context::gather(&args.context, &app.config.deny)?;
     for (path, why) in &gathered.left_out {
-        eprintln!("left out {}: {why}", on_one_line(&path.display().to_string()));
+        eprintln!(
+            "left out {}: {why}",
+            on_one_line(&path.display().to_string())
+        );
     }
-    let answers = args.answer.iter().map(|text| answer(text)).collect::<Result<_, _>>()?;
-    let input = Input { context: gathered.text, answers, ..Input::default() };
+    let answers = args
+        .answer
+        .iter()
+        .map(|text| answer(text))
+        .collect::<Result<_, _>>()?;
+    let input = Input {
+        context: gathered.text,
+        answers,
+        ..Input::default()
+    };
     if let Some(named) = &args.problem {
         return of_problem(input, problem(named)?, args);
     }
     let hidden_style = args.style.map(Into::into);
-    let style = if args.test_command.is_some() { Some(Style::Command) } else { hidden_style };
+    let style = if args.test_command.is_some() {
+        Some(Style::Command)
+    } else {
+        hidden_style
+    };
     let language = args.lang.clone().unwrap_or_else(|| LANGUAGE.to_owned());
-    check_style(&language, hidden_style).map_err(|refused| CliError::usage(refused.reason).hint(refused.fix))?;
+    check_style(&language, hidden_style)
+        .map_err(|refused| CliError::usage(refused.reason).hint(refused.fix))?;
     Ok(Input {
         task: task(args.task.as_deref().unwrap_or_default())?,
         language,
-        tests: args.test_command.clone().map_or_else(|| tests(args.tests.as_deref()), Ok)?,
+        tests: args
+            .test_command
+            .clone()
+            .map_or_else(|| tests(args.tests.as_deref()), Ok)?,
         hidden_tests: tests(args.hidden_tests.as_deref())?,
         style,
         hidden_style,
@@ -188,8 +308,13 @@ fn input(args: &SolveArgs, app: &App) -> Result<Input, CliError> {
 
 fn of_problem(input: Input, problem: Problem, args: &SolveArgs) -> Result<Input, CliError> {
     if let Some(lang) = args.lang.as_ref().filter(|lang| **lang != problem.language) {
-        let message = format!("the tests of this problem are for {}, not for {lang}", problem.language);
-        return Err(CliError::usage(message).hint("leave out --lang, or give your own task and --tests"));
+        let message = format!(
+            "the tests of this problem are for {}, not for {lang}",
+            problem.language
+        );
+        return Err(
+            CliError::usage(message).hint("leave out --lang, or give your own task and --tests")
+        );
     }
     Ok(Input {
         task: problem.task,
@@ -203,25 +328,44 @@ fn of_problem(input: Input, problem: Problem, args: &SolveArgs) -> Result<Input,
     })
 }
 
-/// Tests in which there can be none are refused before anybody is asked. Where this machine cannot look, the debate goes on without that.
+/// Tests in which there can be none are refused before anybody is asked. Where this machine cannot
+/// look, the debate goes on without that.
 pub async fn check_tests(input: &Input, quiet: bool) -> Result<(), CliError> {
     let sandbox = crate::app::sandbox()?;
-    for (which, text, style) in [("tests", &input.tests, input.style), ("hidden tests", &input.hidden_tests, input.hidden_style)] {
+    for (which, text, style) in [
+        ("tests", &input.tests, input.style),
+        ("hidden tests", &input.hidden_tests, input.hidden_style),
+    ] {
         if text.is_empty() {
             continue;
         }
-        match sandbox.list_tests(&input.language, &Tests { text: text.clone(), style }).await {
+        match sandbox
+            .list_tests(
+                &input.language,
+                &Tests {
+                    text: text.clone(),
+                    style,
+                },
+            )
+            .await
+        {
             Ok(Ok(_)) => {}
             Ok(Err(why)) => {
                 let hint = format!(
-                    "nobody was asked; `rebut sandbox test --lang {}` tries tests out, --lang and --style say what they are",
+                    "nobody was asked; `rebut sandbox test --lang {}` tries tests out, --lang and \
+                     --style say what they are",
                     input.language
                 );
-                return Err(CliError::usage(format!("the {which} cannot be used: {why}")).hint(hint));
+                return Err(
+                    CliError::usage(format!("the {which} cannot be used: {why}")).hint(hint),
+                );
             }
             Err(refused) => {
                 if !quiet {
-                    eprintln!("the tests were not looked at beforehand: {}", on_one_line(&refused.to_string()));
+                    eprintln!(
+                        "the tests were not looked at beforehand: {}",
+                        on_one_line(&refused.to_string())
+                    );
                 }
                 return Ok(());
             }
@@ -232,26 +376,41 @@ pub async fn check_tests(input: &Input, quiet: bool) -> Result<(), CliError> {
 
 /// The tests of a file; none where no file is named.
 fn tests(file: Option<&Path>) -> Result<String, CliError> {
-    let Some(file) = file else { return Ok(String::new()) };
+    let Some(file) = file else {
+        return Ok(String::new());
+    };
     let text = reading::text(file)?;
     if text.trim().is_empty() {
-        return Err(CliError::usage(format!("{} is empty", file.display())).hint("write a test into it, or leave it out"));
+        return Err(CliError::usage(format!("{} is empty", file.display()))
+            .hint("write a test into it, or leave it out"));
     }
     Ok(text)
 }
 
 /// `FILE#ID`. The id of a problem may hold slashes, a file's name hardly ever a `#`.
 fn problem(named: &str) -> Result<Problem, CliError> {
-    let bad = || CliError::usage(format!("`--problem {}` should look like `--problem HumanEval.jsonl.gz#HumanEval/0`", on_one_line(named)));
+    let bad = || {
+        CliError::usage(format!(
+            "`--problem {}` should look like `--problem HumanEval.jsonl.gz#HumanEval/0`",
+            on_one_line(named)
+        ))
+    };
     let (file, id) = named.rsplit_once('#').ok_or_else(bad)?;
     problems::load(Path::new(file), id)
 }
 
 fn answer(text: &str) -> Result<GivenAnswer, CliError> {
-    let bad =
-        || CliError::usage(format!("`--answer {}` should look like `--answer edge_cases=\"empty input is an error\"`", on_one_line(text)));
+    let bad = || {
+        CliError::usage(format!(
+            "`--answer {}` should look like `--answer edge_cases=\"empty input is an error\"`",
+            on_one_line(text)
+        ))
+    };
     let (about, answer) = text.split_once('=').ok_or_else(bad)?;
-    Ok(GivenAnswer { about: about.trim().to_owned(), answer: answer.trim().to_owned() })
+    Ok(GivenAnswer {
+        about: about.trim().to_owned(),
+        answer: answer.trim().to_owned(),
+    })
 }
 
 fn task(typed: &str) -> Result<String, CliError> {
@@ -261,7 +420,8 @@ fn task(typed: &str) -> Result<String, CliError> {
     reading::stdin()
 }
 
-/// Writes the code that won, by the rules of `rebut code --apply`. A debate without any leaves the file as it is.
+/// Writes the code that won, by the rules of `rebut code --apply`. A debate without any leaves the
+/// file as it is.
 pub fn write_code(view: &View, file: &Path, force: bool, quiet: bool) -> Result<(), CliError> {
     let Some(won) = winner(view) else {
         eprintln!("{} was not written: there is no code", file.display());
@@ -269,6 +429,10 @@ pub fn write_code(view: &View, file: &Path, force: bool, quiet: bool) -> Result<
     };
     let id = view.id.map(|id| id.short().to_string()).unwrap_or_default();
     // It was free when the debate began; whoever wrote it meanwhile keeps it.
-    applying::apply(view, won, file, force, quiet)
-        .map_err(|error| error.and_hint(format!("the code is kept: {}", command(format_args!("code {id} --apply FILE")))))
+    applying::apply(view, won, file, force, quiet).map_err(|error| {
+        error.and_hint(format!(
+            "the code is kept: {}",
+            command(format_args!("code {id} --apply FILE"))
+        ))
+    })
 }

@@ -1,4 +1,5 @@
-//! `gates`, `cancel`, `approve`, `reject`, `answer`, `mark`, `note`: what a person says to a debate.
+//! `gates`, `cancel`, `approve`, `reject`, `answer`, `mark`, `note`: what a person says to a
+//! debate.
 
 use crate::{
     app::App,
@@ -29,7 +30,13 @@ pub async fn cancel(global: &GlobalArgs, args: CancelArgs) -> Result<u8, CliErro
 pub async fn gates(global: &GlobalArgs, args: JsonArg) -> Result<u8, CliError> {
     let debates = Debates::open(&App::open(global, &[])?).await?;
     let mut open = Vec::new();
-    for session in debates.sessions(&Filter { status: Some(Status::Running), ..Filter::default() }).await? {
+    for session in debates
+        .sessions(&Filter {
+            status: Some(Status::Running),
+            ..Filter::default()
+        })
+        .await?
+    {
         if let Some(gate) = debates.open_gate(session.id).await? {
             open.push((session, gate));
         }
@@ -48,7 +55,11 @@ pub async fn gates(global: &GlobalArgs, args: JsonArg) -> Result<u8, CliError> {
         let (id, topic) = (session.id.short().to_string(), on_one_line(&session.topic));
         let waits = text::gate_lines(gate, &id);
         let see = command(format_args!("show {id}"));
-        output::print(&format!("{}  {}\n  waits {waits}\n  see it    {see}\n", paint.strong(&id), shortened(&topic, 70)))?;
+        output::print(&format!(
+            "{}  {}\n  waits {waits}\n  see it    {see}\n",
+            paint.strong(&id),
+            shortened(&topic, 70)
+        ))?;
     }
     Ok(0)
 }
@@ -59,12 +70,19 @@ pub async fn decide(global: &GlobalArgs, args: GateArgs, approved: bool) -> Resu
     let id = debates.find(&args.id.id).await?;
     let Some(open) = debates.open_gate(id).await? else {
         let outcome = debates.view(id).await?.outcome;
-        let ended = outcome.map(|outcome| format!("; it has already ended: {}", outcome.outcome.as_str())).unwrap_or_default();
+        let ended = outcome
+            .map(|outcome| format!("; it has already ended: {}", outcome.outcome.as_str()))
+            .unwrap_or_default();
         let message = format!("debate {} waits at no gate{ended}", id.short());
-        return Err(CliError::usage(message).hint(format!("`{}` tells where it stands", command("show ID"))));
+        return Err(CliError::usage(message)
+            .hint(format!("`{}` tells where it stands", command("show ID"))));
     };
     debates.decide(id, &open, approved, args.reason).await?;
-    eprintln!("{} `{}`", if approved { "approved" } else { "rejected" }, open.gate);
+    eprintln!(
+        "{} `{}`",
+        if approved { "approved" } else { "rejected" },
+        open.gate
+    );
     Ok(0)
 }
 

@@ -1,14 +1,19 @@
-//! Debates at a server: what was typed becomes a request, and what comes back is shown as if the debate ran here.
+//! Debates at a server: what was typed becomes a request, and what comes back is shown as if the
+//! debate ran here.
 
 use super::{
     case::Case,
     follow::{self, Interrupts},
 };
 use crate::{
-    app::App, budget::Budget, cli::OutputArgs, config::override_tables, debates::Debates, error::CliError, estimate::Estimate,
-    live::Progress, output, remote::Remote, serve::Card, typed::command,
+    app::App, budget::Budget, cli::OutputArgs, config::override_tables, debates::Debates,
+    error::CliError, estimate::Estimate, live::Progress, output, remote::Remote, serve::Card,
+    typed::command,
 };
-use rebut_engine::{DebateId, clean::on_one_line, event::Event, family::is_person, outcome::Ending, record::Record, view::View};
+use rebut_engine::{
+    DebateId, clean::on_one_line, event::Event, family::is_person, outcome::Ending, record::Record,
+    view::View,
+};
 use rebut_server::front::{NewDebate, NewLimits};
 use serde::Deserialize;
 use serde_json::{Map, Value};
@@ -16,7 +21,9 @@ use serde_json::{Map, Value};
 /// Holds a debate at a server, from its start to what is done at its end.
 pub async fn hold(app: &App, remote: Remote, case: Case) -> Result<u8, CliError> {
     let asked = request(&case, Budget::of_run(&case.run, &app.config.budget))?;
-    let Case { format, run, after, .. } = case;
+    let Case {
+        format, run, after, ..
+    } = case;
     if run.estimate {
         return estimate(&remote, &asked, run.output.json).await;
     }
@@ -54,15 +61,29 @@ fn request(case: &Case, budget: Budget) -> Result<NewDebate, CliError> {
 }
 
 /// Limits as a request carries them.
-pub fn limits(Budget { caps, seconds, approval }: Budget) -> NewLimits {
-    NewLimits { cost_usd: caps.cost_usd, tokens: caps.tokens, calls: caps.calls, seconds, approval_seconds: approval }
+pub fn limits(
+    Budget {
+        caps,
+        seconds,
+        approval,
+    }: Budget,
+) -> NewLimits {
+    NewLimits {
+        cost_usd: caps.cost_usd,
+        tokens: caps.tokens,
+        calls: caps.calls,
+        seconds,
+        approval_seconds: approval,
+    }
 }
 
 /// The settings of one format among changes; others would be silently lost.
 fn settings_of(format: &str, changes: &toml::Table) -> Result<Map<String, Value>, CliError> {
     if let Some(other) = changes.keys().find(|key| *key != format) {
-        return Err(CliError::usage(format!("`--set {other}.…` belongs to whoever runs the server"))
-            .hint(format!("only settings of {format} can be sent")));
+        return Err(CliError::usage(format!(
+            "`--set {other}.…` belongs to whoever runs the server"
+        ))
+        .hint(format!("only settings of {format} can be sent")));
     }
     match changes.get(format).map(serde_json::to_value).transpose() {
         Ok(Some(Value::Object(settings))) => Ok(settings),
@@ -86,8 +107,14 @@ async fn estimate(remote: &Remote, asked: &NewDebate, json: bool) -> Result<u8, 
     Ok(0)
 }
 
-/// Shows a debate of a server until it ends or is left, prints its result, and gives the exit code. Whoever stops watching leaves it running.
-pub async fn follow(app: &App, debates: &Debates, id: DebateId, args: &OutputArgs) -> Result<u8, CliError> {
+/// Shows a debate of a server until it ends or is left, prints its result, and gives the exit code.
+/// Whoever stops watching leaves it running.
+pub async fn follow(
+    app: &App,
+    debates: &Debates,
+    id: DebateId,
+    args: &OutputArgs,
+) -> Result<u8, CliError> {
     let mut interrupts = Interrupts::listen()?;
     let mut progress = Progress::new(&app.global, false);
     let mut tail = debates.watch(id, 0).await?;
@@ -101,7 +128,8 @@ pub async fn follow(app: &App, debates: &Debates, id: DebateId, args: &OutputArg
                 view.apply(&record);
                 progress.event(&record);
                 if let Some(turn) = person_asked(&record) {
-                    progress.say(&format!("a person is asked; answer with: {}", command(format_args!("turns {} {turn}", id.short()))));
+                    progress.say(&format!("a person is asked; answer with: \
+                        {}", command(format_args!("turns {} {turn}", id.short()))));
                 }
                 if args.stream_json {
                     follow::print_event(&record)?;
@@ -119,9 +147,14 @@ pub async fn follow(app: &App, debates: &Debates, id: DebateId, args: &OutputArg
     }
     progress.finish();
     match view.outcome.clone() {
-        Some(outcome) => follow::conclude(app, debates, &view, &outcome, args, &mut interrupts).await,
+        Some(outcome) => {
+            follow::conclude(app, debates, &view, &outcome, args, &mut interrupts).await
+        }
         None => {
-            eprintln!("it was left at the server before its end; go on with: {}", command(format_args!("resume {}", id.short())));
+            eprintln!(
+                "it was left at the server before its end; go on with: {}",
+                command(format_args!("resume {}", id.short()))
+            );
             Ok(cancelled)
         }
     }
@@ -132,7 +165,11 @@ fn person_asked(record: &Record) -> Option<String> {
     match record.event() {
         Ok(Some(Event::TurnStarted(started))) if is_person(&started.model) => {
             let turn = on_one_line(&started.turn);
-            Some(if turn.contains(' ') { format!("\"{turn}\"") } else { turn })
+            Some(if turn.contains(' ') {
+                format!("\"{turn}\"")
+            } else {
+                turn
+            })
         }
         _ => None,
     }

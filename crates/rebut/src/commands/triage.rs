@@ -25,7 +25,8 @@ use std::sync::Arc;
 pub async fn run(global: &GlobalArgs, args: TriageArgs) -> Result<u8, CliError> {
     let app = App::open(global, &[])?;
     if args.question.trim().is_empty() {
-        return Err(CliError::usage("what is the question?").hint("rebut triage \"Redis or Memcached for sessions?\""));
+        return Err(CliError::usage("what is the question?")
+            .hint("rebut triage \"Redis or Memcached for sessions?\""));
     }
     let context = context::gather(&args.context, &app.config.deny)?;
     let options = parse_options(&args.options)?.len();
@@ -33,7 +34,19 @@ pub async fn run(global: &GlobalArgs, args: TriageArgs) -> Result<u8, CliError> 
     let asked = match &args.model {
         Some(model) => {
             let budget = Budget::new(&args.budget, &app.config.budget);
-            Some(ask(&app, model, budget, &Input { question: args.question, options, context: context.text }).await?)
+            Some(
+                ask(
+                    &app,
+                    model,
+                    budget,
+                    &Input {
+                        question: args.question,
+                        options,
+                        context: context.text,
+                    },
+                )
+                .await?,
+            )
         }
         None => None,
     };
@@ -53,9 +66,16 @@ pub async fn run(global: &GlobalArgs, args: TriageArgs) -> Result<u8, CliError> 
     }
     let paint = Paint::stdout(global.color);
     if let Some(outcome) = &asked {
-        output::print(&format!("{}\n", paint.strong(&on_one_line(&outcome.summary))))?;
+        output::print(&format!(
+            "{}\n",
+            paint.strong(&on_one_line(&outcome.summary))
+        ))?;
         for absence in &outcome.degraded {
-            let why = format!("{}: {}", absence.reason, shortened_reason(&on_one_line(&absence.detail), 300));
+            let why = format!(
+                "{}: {}",
+                absence.reason,
+                shortened_reason(&on_one_line(&absence.detail), 300)
+            );
             output::print(&format!("  {}\n", paint.bad(&format!("no verdict: {why}"))))?;
         }
     }
@@ -63,16 +83,32 @@ pub async fn run(global: &GlobalArgs, args: TriageArgs) -> Result<u8, CliError> 
         Advice::Debate => paint.good("SCOPE CRITICAL: worth a debate"),
         Advice::Single => paint.strong("not scope critical: one answer will do"),
     };
-    let by = if asked.is_some() { "by the rules alone: " } else { "" };
-    output::print(&format!("{by}{verdict} (score {}, a debate from {WORTH_IT})\n", rules.score))?;
+    let by = if asked.is_some() {
+        "by the rules alone: "
+    } else {
+        ""
+    };
+    output::print(&format!(
+        "{by}{verdict} (score {}, a debate from {WORTH_IT})\n",
+        rules.score
+    ))?;
     for signal in &rules.signals {
-        output::print(&format!("  {:+}  {}\n", signal.weight, on_one_line(&signal.seen)))?;
+        output::print(&format!(
+            "  {:+}  {}\n",
+            signal.weight,
+            on_one_line(&signal.seen)
+        ))?;
     }
     Ok(asked.map_or(0, |outcome| outcome.outcome.exit_code()))
 }
 
 /// Asks a model, through the journal like any other turn.
-async fn ask(app: &App, model: &str, budget: Budget, input: &Input) -> Result<Arc<Outcome>, CliError> {
+async fn ask(
+    app: &App,
+    model: &str,
+    budget: Budget,
+    input: &Input,
+) -> Result<Arc<Outcome>, CliError> {
     let role = roles::find(&app.project(), "neutral")?;
     let config = app.config.format("triage")?;
     let start = Start {

@@ -27,8 +27,13 @@ use std::{
 
 /// `rebut trust`.
 pub async fn run(global: &GlobalArgs, args: &TrustArgs) -> Result<u8, CliError> {
-    let nowhere = || CliError::usage("there is no place to record whom you trust: HOME is not set").hint("set HOME or XDG_STATE_HOME");
-    let trust = place::state_dir().map(|state| Trust::new(&state)).ok_or_else(nowhere)?;
+    let nowhere = || {
+        CliError::usage("there is no place to record whom you trust: HOME is not set")
+            .hint("set HOME or XDG_STATE_HOME")
+    };
+    let trust = place::state_dir()
+        .map(|state| Trust::new(&state))
+        .ok_or_else(nowhere)?;
     // Both work also where a project's file cannot be read.
     if args.list {
         return list(&trust, args.json);
@@ -37,9 +42,20 @@ pub async fn run(global: &GlobalArgs, args: &TrustArgs) -> Result<u8, CliError> 
         return revoke(&trust, &place::whole(path));
     }
     // What is ignored is shown here anyway.
-    let app = App::open_untrusted(&GlobalArgs { quiet: true, ..global.clone() }, &[])?;
+    let app = App::open_untrusted(
+        &GlobalArgs {
+            quiet: true,
+            ..global.clone()
+        },
+        &[],
+    )?;
     if args.revoke.is_some() {
-        let project = || app.config.project.as_ref().map_or_else(|| PathBuf::from("rebut.toml"), |project| project.path.clone());
+        let project = || {
+            app.config.project.as_ref().map_or_else(
+                || PathBuf::from("rebut.toml"),
+                |project| project.path.clone(),
+            )
+        };
         return revoke(&trust, &named_data(&app).map_or_else(project, Place::whole));
     }
     let mut asked = match data_folder(&app)? {
@@ -47,7 +63,10 @@ pub async fn run(global: &GlobalArgs, args: &TrustArgs) -> Result<u8, CliError> 
         None => Asked::of_project(&app)?,
     };
     if asked.powers.is_empty() {
-        eprintln!("{} asks for nothing that needs trust", on_one_line(&asked.path.display().to_string()));
+        eprintln!(
+            "{} asks for nothing that needs trust",
+            on_one_line(&asked.path.display().to_string())
+        );
         asked.say_refused();
         return Ok(0);
     }
@@ -67,9 +86,15 @@ pub async fn run(global: &GlobalArgs, args: &TrustArgs) -> Result<u8, CliError> 
     if args.json {
         output::print_json(&asked.document())?;
     } else if was_trusted {
-        eprintln!("already trusted; {} takes that back", command("trust --revoke"));
+        eprintln!(
+            "already trusted; {} takes that back",
+            command("trust --revoke")
+        );
     } else {
-        eprintln!("trusted; after any change of {} you are asked again", asked.what.known_by());
+        eprintln!(
+            "trusted; after any change of {} you are asked again",
+            asked.what.known_by()
+        );
     }
     Ok(0)
 }
@@ -80,7 +105,9 @@ fn data_folder(app: &App) -> Result<Option<&Place>, CliError> {
     if let Some(place) = named_data(app) {
         return Ok(Some(place));
     }
-    let Some(place) = &app.place else { return Ok(None) };
+    let Some(place) = &app.place else {
+        return Ok(None);
+    };
     let waits = place.standing()? != Standing::Trusted;
     Ok(Some(place).filter(|_| waits))
 }
@@ -121,18 +148,38 @@ impl<'a> Asked<'a> {
     fn of_project(app: &'a App) -> Result<Self, CliError> {
         let Some(project) = app.config.project.as_ref() else {
             let named = app.origin.named.is_some();
-            let why = if named { "a file that you name with --config needs no trust" } else { "there is no rebut.toml of a project here" };
+            let why = if named {
+                "a file that you name with --config needs no trust"
+            } else {
+                "there is no rebut.toml of a project here"
+            };
             return Err(CliError::usage(why).hint("go to a folder of the project"));
         };
         let (path, powers) = (project.path.clone(), project.divided.powers.clone());
-        Ok(Self { what: What::Project(&project.text), path, standing: project.standing, powers, never: &project.divided.never })
+        Ok(Self {
+            what: What::Project(&project.text),
+            path,
+            standing: project.standing,
+            powers,
+            never: &project.divided.never,
+        })
     }
 
     async fn of_data(place: &'a Place) -> Result<Self, CliError> {
         place.check_untracked()?;
         let standing = place.standing()?;
-        let powers = if place.may_be_brought()? { brought(place).await? } else { Vec::new() };
-        Ok(Self { what: What::Data(place), path: place.whole(), standing, powers, never: &[] })
+        let powers = if place.may_be_brought()? {
+            brought(place).await?
+        } else {
+            Vec::new()
+        };
+        Ok(Self {
+            what: What::Data(place),
+            path: place.whole(),
+            standing,
+            powers,
+            never: &[],
+        })
     }
 
     /// Trusts it from now on.
@@ -147,7 +194,10 @@ impl<'a> Asked<'a> {
 
     fn say_refused(&self) {
         if !self.never.is_empty() {
-            eprintln!("never taken from a project, trusted or not: {}", on_one_line(&self.never.join(", ")));
+            eprintln!(
+                "never taken from a project, trusted or not: {}",
+                on_one_line(&self.never.join(", "))
+            );
         }
     }
 
@@ -158,16 +208,26 @@ impl<'a> Asked<'a> {
             Standing::Changed => "has changed since you trusted it, and would allow",
             Standing::Unknown => "would allow",
         };
-        let mut text = format!("{} {allows}:\n", on_one_line(&self.path.display().to_string()));
+        let mut text = format!(
+            "{} {allows}:\n",
+            on_one_line(&self.path.display().to_string())
+        );
         for power in &self.powers {
             text.push_str(&format!("  {}\n", power.key));
-            power.allows.iter().for_each(|line| text.push_str(&format!("    {line}\n")));
+            power
+                .allows
+                .iter()
+                .for_each(|line| text.push_str(&format!("    {line}\n")));
         }
         text
     }
 
     fn document(&self) -> serde_json::Value {
-        let powers: Vec<_> = self.powers.iter().map(|power| json!({"key": power.key, "allows": power.allows})).collect();
+        let powers: Vec<_> = self
+            .powers
+            .iter()
+            .map(|power| json!({"key": power.key, "allows": power.allows}))
+            .collect();
         json!({
             "file": self.path,
             "trusted": self.standing == Standing::Trusted,
@@ -182,18 +242,43 @@ impl<'a> Asked<'a> {
 /// its keys open a server.
 async fn brought(place: &Place) -> Result<Vec<Power>, CliError> {
     let keys = Keyring::of(place).read()?;
-    let keys = keys.iter().map(|key| on_one_line(&format!("`{}` of {} may use a server that is started over it", key.name, key.owner)));
+    let keys = keys.iter().map(|key| {
+        on_one_line(&format!(
+            "`{}` of {} may use a server that is started over it",
+            key.name, key.owner
+        ))
+    });
     let mut all = vec![("server.keys", keys.collect::<Vec<_>>())];
     if let Some((_copy, database)) = place.copied_database()? {
         let told = database.webhooks(None).await?;
-        let told = told.iter().map(|webhook| on_one_line(&format!("a server that is started over it posts events to {}", webhook.url)));
-        all.extend([("debates", debates(&database).await?), ("webhooks", told.collect())]);
+        let told = told.iter().map(|webhook| {
+            on_one_line(&format!(
+                "a server that is started over it posts events to {}",
+                webhook.url
+            ))
+        });
+        all.extend([
+            ("debates", debates(&database).await?),
+            ("webhooks", told.collect()),
+        ]);
     }
     all.sort();
     let all = all.into_iter().filter(|(_, allows)| !allows.is_empty());
-    let all: Vec<Power> = all.map(|(key, allows)| Power { key: key.to_owned(), allows }).collect();
+    let all: Vec<Power> = all
+        .map(|(key, allows)| Power {
+            key: key.to_owned(),
+            allows,
+        })
+        .collect();
     // What holds nothing of ours yet may be used too, and trust is about the place.
-    Ok(if all.is_empty() { vec![Power { key: "debates".to_owned(), allows: vec!["keeps your debates there".to_owned()] }] } else { all })
+    Ok(if all.is_empty() {
+        vec![Power {
+            key: "debates".to_owned(),
+            allows: vec!["keeps your debates there".to_owned()],
+        }]
+    } else {
+        all
+    })
 }
 
 /// What debates would do when they go on or are forked, by their journals:
@@ -206,14 +291,26 @@ async fn debates(database: &SqliteStore) -> Result<Vec<String>, CliError> {
         let first = database.page(session.id, 0, 1).await?.into_iter().next();
         // Read as the engine reads it: what cannot be read here does not go on there either.
         let Some(Ok(Some(Event::DebateStarted(begun)))) = first.map(|first| first.event()) else {
-            lines.push(format!("{}: its first event cannot be read, so it does not go on", session.id));
+            lines.push(format!(
+                "{}: its first event cannot be read, so it does not go on",
+                session.id
+            ));
             continue;
         };
         models.extend(begun.agents.iter().map(|agent| agent.model.to_string()));
-        models.extend(begun.agents.iter().flat_map(|agent| agent.fallbacks.clone()));
+        models.extend(
+            begun
+                .agents
+                .iter()
+                .flat_map(|agent| agent.fallbacks.clone()),
+        );
         let powers = recorded_powers(&begun.format, &begun.config.to_string());
         if !powers.is_empty() {
-            lines.push(format!("{}: {}", session.id, shortened(&on_one_line(&begun.topic), 120)));
+            lines.push(format!(
+                "{}: {}",
+                session.id,
+                shortened(&on_one_line(&begun.topic), 120)
+            ));
             lines.extend(powers.into_iter().map(|line| format!("  {line}")));
         }
     }
@@ -221,13 +318,19 @@ async fn debates(database: &SqliteStore) -> Result<Vec<String>, CliError> {
     let count = sessions.len();
     lines.insert(
         0,
-        on_one_line(&format!("{count} of them go on, or are forked, with the models, tests and commands that they recorded: {models}")),
+        on_one_line(&format!(
+            "{count} of them go on, or are forked, with the models, tests and \
+            commands that they recorded: {models}"
+        )),
     );
     Ok(if count == 0 { Vec::new() } else { lines })
 }
 
 fn lines(powers: &[Power]) -> Vec<String> {
-    powers.iter().map(|power| format!("{}: {}", power.key, power.allows.join(", "))).collect()
+    powers
+        .iter()
+        .map(|power| format!("{}: {}", power.key, power.allows.join(", ")))
+        .collect()
 }
 
 fn list(trust: &Trust, json: bool) -> Result<u8, CliError> {
@@ -243,9 +346,20 @@ fn list(trust: &Trust, json: bool) -> Result<u8, CliError> {
             Some(text) if trust.standing(path, &text)? == Standing::Trusted => "",
             Some(_) => "  (changed since: not trusted)",
         };
-        let state = if state.is_empty() && entry.allows.is_empty() { "  (made by you)" } else { state };
-        let allows: String = entry.allows.iter().map(|line| format!("    {}\n", on_one_line(line))).collect();
-        output::print(&for_people(&format!("{}{state}\n{allows}", on_one_line(file))))?;
+        let state = if state.is_empty() && entry.allows.is_empty() {
+            "  (made by you)"
+        } else {
+            state
+        };
+        let allows: String = entry
+            .allows
+            .iter()
+            .map(|line| format!("    {}\n", on_one_line(line)))
+            .collect();
+        output::print(&for_people(&format!(
+            "{}{state}\n{allows}",
+            on_one_line(file)
+        )))?;
     }
     if entries.is_empty() {
         eprintln!("nothing is trusted");
@@ -258,17 +372,26 @@ fn revoke(trust: &Trust, path: &Path) -> Result<u8, CliError> {
         eprintln!("{} is not trusted any more", path.display());
         return Ok(0);
     }
-    Err(CliError::usage(format!("{} is not trusted", path.display())).hint("`rebut trust --list` shows what is"))
+    Err(
+        CliError::usage(format!("{} is not trusted", path.display()))
+            .hint("`rebut trust --list` shows what is"),
+    )
 }
 
 /// Asks whether what was shown may be. Where nobody can be asked, that has to be said beforehand.
 fn is_confirmed(global: &GlobalArgs) -> Result<bool, CliError> {
     if global.no_input || !std::io::stdin().is_terminal() || !std::io::stderr().is_terminal() {
-        let hint = format!("if you agree with what is shown: {}", command("trust --yes"));
+        let hint = format!(
+            "if you agree with what is shown: {}",
+            command("trust --yes")
+        );
         return Err(CliError::usage("nobody can be asked: this is not a terminal").hint(hint));
     }
     eprint!("Do you trust it? [y/N] ");
     let mut said = String::new();
-    std::io::stdin().lock().read_line(&mut said).map_err(|error| CliError::failed(error.to_string()))?;
+    std::io::stdin()
+        .lock()
+        .read_line(&mut said)
+        .map_err(|error| CliError::failed(error.to_string()))?;
     Ok(matches!(said.trim().to_lowercase().as_str(), "y" | "yes"))
 }

@@ -39,7 +39,12 @@ pub async fn run(global: &GlobalArgs, args: JsonArg) -> Result<u8, CliError> {
     let debates = kept.debates();
     if args.json {
         let worth = (debates > 0).then_some(worth);
-        output::print_json(&Voters { debates, enough: debates >= ENOUGH, effective_voters: worth, voters: rows })?;
+        output::print_json(&Voters {
+            debates,
+            enough: debates >= ENOUGH,
+            effective_voters: worth,
+            voters: rows,
+        })?;
         return Ok(0);
     }
     output::print(&words(debates, &rows, worth, Paint::stdout(global.color)))?;
@@ -50,7 +55,12 @@ pub async fn run(global: &GlobalArgs, args: JsonArg) -> Result<u8, CliError> {
 pub async fn history(debates: &Debates) -> Result<Kept, CliError> {
     let mut kept = Kept::default();
     // Oldest first, so that voters keep their places as debates are added.
-    let mut sessions = debates.sessions(&Filter { status: Some(Status::Completed), ..Filter::default() }).await?;
+    let mut sessions = debates
+        .sessions(&Filter {
+            status: Some(Status::Completed),
+            ..Filter::default()
+        })
+        .await?;
     sessions.reverse();
     for session in sessions {
         match debates.view(session.id).await {
@@ -59,7 +69,10 @@ pub async fn history(debates: &Debates) -> Result<Kept, CliError> {
             }
             // Listed, and its journal is gone.
             Err(error) if error.is_usage() => {
-                eprintln!("{} is left out: {error}; `rebut audit verify` says more", session.id.short());
+                eprintln!(
+                    "{} is left out: {error}; `rebut audit verify` says more",
+                    session.id.short()
+                );
             }
             Err(error) => return Err(error),
         }
@@ -72,11 +85,22 @@ pub async fn learned(debates: &Debates, agents: &[Agent]) -> Result<(Weights, St
     let kept = history(debates).await?;
     let weights = kept.weights(agents);
     let from = debates_word(kept.debates());
-    let few = if kept.debates() < ENOUGH { format!(" (few: {ENOUGH} are enough to go by)") } else { String::new() };
+    let few = if kept.debates() < ENOUGH {
+        format!(" (few: {ENOUGH} are enough to go by)")
+    } else {
+        String::new()
+    };
     let line = match weights.words() {
-        None if kept.debates() == 0 => "weights: no debate is marked (rebut mark), so every vote counts the same".to_owned(),
-        None => format!("weights: {from} tell these judges not apart, so every vote counts the same"),
-        Some(words) => format!("weights learned from {from}{few}: {words}; worth {:.1} independent votes", kept.worth(agents, &weights)),
+        None if kept.debates() == 0 => {
+            "weights: no debate is marked (rebut mark), so every vote counts the same".to_owned()
+        }
+        None => {
+            format!("weights: {from} tell these judges not apart, so every vote counts the same")
+        }
+        Some(words) => format!(
+            "weights learned from {from}{few}: {words}; worth {:.1} independent votes",
+            kept.worth(agents, &weights)
+        ),
     };
     Ok((weights, line))
 }
@@ -84,12 +108,24 @@ pub async fn learned(debates: &Debates, agents: &[Agent]) -> Result<(Weights, St
 fn words(debates: usize, rows: &[VoterRow], worth: f64, paint: Paint) -> String {
     if debates == 0 {
         let mark = command("mark ID OPTION");
-        return format!("no debate is marked yet: every vote counts the same (plain plurality)\nmark what turned out right: {mark}\n");
+        return format!(
+            "no debate is marked yet: every vote counts the same (plain plurality)\nmark what \
+             turned out right: {mark}\n"
+        );
     }
     let mut text = String::new();
-    let width =
-        |of: fn(&VoterRow) -> &str, least: usize| rows.iter().map(|row| on_one_line(of(row)).chars().count()).max().unwrap_or(0).max(least);
-    let (model, role, family) = (width(|row| &row.model, 5), width(|row| &row.role, 4), width(|row| &row.family, 6));
+    let width = |of: fn(&VoterRow) -> &str, least: usize| {
+        rows.iter()
+            .map(|row| on_one_line(of(row)).chars().count())
+            .max()
+            .unwrap_or(0)
+            .max(least)
+    };
+    let (model, role, family) = (
+        width(|row| &row.model, 5),
+        width(|row| &row.role, 4),
+        width(|row| &row.family, 6),
+    );
     let head = format!(
         "{}  {}  {}  answers  right  rate             weight",
         padded("model", model),
@@ -98,7 +134,10 @@ fn words(debates: usize, rows: &[VoterRow], worth: f64, paint: Paint) -> String 
     );
     let _ = writeln!(text, "{}", paint.faint(&head));
     for row in rows {
-        let rate = format!("{:.2} [{:.2} {:.2}]", row.rate.value, row.rate.low, row.rate.high);
+        let rate = format!(
+            "{:.2} [{:.2} {:.2}]",
+            row.rate.value, row.rate.low, row.rate.high
+        );
         let _ = writeln!(
             text,
             "{}  {}  {}  {:>7}  {:>5}  {rate}  {}",
@@ -110,15 +149,32 @@ fn words(debates: usize, rows: &[VoterRow], worth: f64, paint: Paint) -> String 
             paint.strong(&row.weight.to_string())
         );
     }
-    let voters = if rows.len() == 1 { "1 voter is".to_owned() } else { format!("{} voters are", rows.len()) };
-    let _ = writeln!(text, "{}; {voters} worth {worth:.1} independent ones", debates_word(debates));
+    let voters = if rows.len() == 1 {
+        "1 voter is".to_owned()
+    } else {
+        format!("{} voters are", rows.len())
+    };
+    let _ = writeln!(
+        text,
+        "{}; {voters} worth {worth:.1} independent ones",
+        debates_word(debates)
+    );
     if debates < ENOUGH {
-        let _ =
-            writeln!(text, "{}", paint.attention(&format!("too little to go by: from {ENOUGH} marked debates on, weights mean something")));
+        let _ = writeln!(
+            text,
+            "{}",
+            paint.attention(&format!(
+                "too little to go by: from {ENOUGH} marked debates on, weights mean something"
+            ))
+        );
     }
     text
 }
 
 fn debates_word(count: usize) -> String {
-    if count == 1 { "1 marked debate".to_owned() } else { format!("{count} marked debates") }
+    if count == 1 {
+        "1 marked debate".to_owned()
+    } else {
+        format!("{count} marked debates")
+    }
 }

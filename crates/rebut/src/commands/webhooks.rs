@@ -1,4 +1,5 @@
-//! `webhooks`: who is told of events, in the database of this machine or at a server. A server over the database delivers.
+//! `webhooks`: who is told of events, in the database of this machine or at a server. A server over
+//! the database delivers.
 
 use crate::{
     app::{App, user},
@@ -47,7 +48,10 @@ impl Kept {
     async fn open(app: &App) -> Result<Self, CliError> {
         match Remote::named(app)? {
             Some(remote) => Ok(Self::There(remote)),
-            None => Ok(Self::Here(Box::new(Hooks::new(app, app.database().await?)?), user())),
+            None => Ok(Self::Here(
+                Box::new(Hooks::new(app, app.database().await?)?),
+                user(),
+            )),
         }
     }
 
@@ -75,11 +79,14 @@ impl Kept {
         found.retain(|webhook| !prefix.is_empty() && webhook.id.starts_with(prefix));
         match found.len() {
             1 => Ok(found.remove(0)),
-            0 => {
-                Err(CliError::usage(format!("no webhook `{}`", on_one_line(prefix)))
-                    .hint(format!("`{}` lists them", command("webhooks ls"))))
-            }
-            _ => Err(CliError::usage(format!("`{prefix}` could be several webhooks")).hint("type more of the id")),
+            0 => Err(
+                CliError::usage(format!("no webhook `{}`", on_one_line(prefix)))
+                    .hint(format!("`{}` lists them", command("webhooks ls"))),
+            ),
+            _ => Err(
+                CliError::usage(format!("`{prefix}` could be several webhooks"))
+                    .hint("type more of the id"),
+            ),
         }
     }
 
@@ -93,7 +100,11 @@ impl Kept {
     async fn test(&self, id: &str) -> Result<Tested, CliError> {
         match self {
             Self::Here(hooks, owner) => Ok(hooks.test(owner, id).await?),
-            Self::There(remote) => remote.post(&format!("/v1/webhooks/{id}/test"), &json!({})).await,
+            Self::There(remote) => {
+                remote
+                    .post(&format!("/v1/webhooks/{id}/test"), &json!({}))
+                    .await
+            }
         }
     }
 
@@ -103,15 +114,36 @@ impl Kept {
             deliveries: Vec<Delivery>,
         }
         match self {
-            Self::Here(hooks, owner) => Ok(hooks.deliveries(owner, id, Deliveries { state: None, limit: limit.into() }).await?),
-            Self::There(remote) => Ok(remote.get::<List>(&format!("/v1/webhooks/{id}/deliveries?limit={limit}")).await?.deliveries),
+            Self::Here(hooks, owner) => Ok(hooks
+                .deliveries(
+                    owner,
+                    id,
+                    Deliveries {
+                        state: None,
+                        limit: limit.into(),
+                    },
+                )
+                .await?),
+            Self::There(remote) => Ok(remote
+                .get::<List>(&format!("/v1/webhooks/{id}/deliveries?limit={limit}"))
+                .await?
+                .deliveries),
         }
     }
 }
 
 async fn add(global: &GlobalArgs, kept: &Kept, args: AddWebhookArgs) -> Result<u8, CliError> {
-    let events = if args.events.is_empty() { every_kind() } else { args.events };
-    let made = kept.add(WebhookRequest { url: args.url, events }).await?;
+    let events = if args.events.is_empty() {
+        every_kind()
+    } else {
+        args.events
+    };
+    let made = kept
+        .add(WebhookRequest {
+            url: args.url,
+            events,
+        })
+        .await?;
     if args.json {
         output::print_json(&made)?;
         return Ok(0);
@@ -119,9 +151,15 @@ async fn add(global: &GlobalArgs, kept: &Kept, args: AddWebhookArgs) -> Result<u
     output::print(&format!("{}\n", made.secret))?;
     if !global.quiet {
         let id = short(&made.webhook.id);
-        eprintln!("that is the secret of webhook {id}, shown this once; try it with: {}", command(format_args!("webhooks test {id}")));
+        eprintln!(
+            "that is the secret of webhook {id}, shown this once; try it with: {}",
+            command(format_args!("webhooks test {id}"))
+        );
         if matches!(kept, Kept::Here(..)) {
-            eprintln!("events are delivered while `rebut serve` runs over this database; what happens meanwhile is kept for it");
+            eprintln!(
+                "events are delivered while `rebut serve` runs over this database; what happens \
+                 meanwhile is kept for it"
+            );
         }
     }
     Ok(0)
@@ -137,10 +175,24 @@ async fn list(kept: &Kept, json: bool) -> Result<u8, CliError> {
         eprintln!("no webhooks yet; make one: {}", command("webhooks add URL"));
     }
     for webhook in &webhooks {
-        let state = if webhook.why_off.is_some() { "off" } else { "on" };
-        let mut text = format!("{}  {}  {}\n", short(&webhook.id), padded(state, 3), on_one_line(&webhook.url));
+        let state = if webhook.why_off.is_some() {
+            "off"
+        } else {
+            "on"
+        };
+        let mut text = format!(
+            "{}  {}  {}\n",
+            short(&webhook.id),
+            padded(state, 3),
+            on_one_line(&webhook.url)
+        );
         text.push_str(&format!("  {}\n", webhook.events.join(" ")));
-        let failed = webhook.last_failure_at.as_deref().filter(|when| webhook.last_success_at.as_deref().is_none_or(|last| last < *when));
+        let failed = webhook.last_failure_at.as_deref().filter(|when| {
+            webhook
+                .last_success_at
+                .as_deref()
+                .is_none_or(|last| last < *when)
+        });
         if let (Some(when), Some(why)) = (failed, &webhook.last_error) {
             text.push_str(&format!("  failed {when}: {}\n", on_one_line(why)));
         }
@@ -175,9 +227,19 @@ async fn deliveries(kept: &Kept, args: DeliveriesArgs) -> Result<u8, CliError> {
         eprintln!("nothing was to be sent yet");
     }
     for one in &deliveries {
-        let error = one.last_error.as_deref().map(|why| format!("  {}", on_one_line(why))).unwrap_or_default();
+        let error = one
+            .last_error
+            .as_deref()
+            .map(|why| format!("  {}", on_one_line(why)))
+            .unwrap_or_default();
         let state = one.state.as_str();
-        let line = format!("{}  {}  {} {}", padded(state, 9), padded(&one.kind, 16), one.debate_id.short(), one.seq);
+        let line = format!(
+            "{}  {}  {} {}",
+            padded(state, 9),
+            padded(&one.kind, 16),
+            one.debate_id.short(),
+            one.seq
+        );
         output::print(&format!("{line}  attempts {}{error}\n", one.attempts))?;
     }
     Ok(0)

@@ -113,7 +113,8 @@ impl<T: JsonSchema> JsonSchema for Partial<T> {
         format!("Partial<{}>", T::schema_id()).into()
     }
 
-    // The settings of all formats are called `Config`; a section is written out where it stands, so that none is taken for another's.
+    // The settings of all formats are called `Config`; a section is written out where it stands, so
+    // that none is taken for another's.
     fn inline_schema() -> bool {
         true
     }
@@ -135,7 +136,8 @@ pub struct Defaults {
     /// Where debates are kept: a directory.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub data: Option<String>,
-    /// Where debates are kept instead: `postgres://USER:PASSWORD@HOST:PORT/NAME`. Only in your own file, never in a project's.
+    /// Where debates are kept instead: `postgres://USER:PASSWORD@HOST:PORT/NAME`. Only in your own
+    /// file, never in a project's.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub database: Option<String>,
     /// Calls under way at one provider at most.

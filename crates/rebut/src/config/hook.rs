@@ -42,12 +42,20 @@ impl Default for HookSection {
 impl HookSection {
     /// What is wrong with it, in words.
     pub fn check(&self) -> Result<(), String> {
-        let cost = Caps { cost_usd: Some(self.max_cost), ..Caps::default() }.problem();
+        let cost = Caps {
+            cost_usd: Some(self.max_cost),
+            ..Caps::default()
+        }
+        .problem();
         match (self.reviewers.len(), self.timeout) {
             (0, _) => Err("[hook] reviewers is empty; name at least one role".to_owned()),
             (9.., _) => Err("[hook] reviewers: at most 8 look at once".to_owned()),
-            (_, 2..=600) => cost.map_or(Ok(()), |problem| Err(format!("[hook] max_cost: {problem}"))),
-            (_, seconds) => Err(format!("[hook] timeout must be 2 to 600 seconds, not {seconds}")),
+            (_, 2..=600) => {
+                cost.map_or(Ok(()), |problem| Err(format!("[hook] max_cost: {problem}")))
+            }
+            (_, seconds) => Err(format!(
+                "[hook] timeout must be 2 to 600 seconds, not {seconds}"
+            )),
         }
     }
 }

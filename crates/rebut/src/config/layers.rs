@@ -1,4 +1,5 @@
-//! Finding, reading and joining configuration files; errors name the file, the line and the nearest known key.
+//! Finding, reading and joining configuration files; errors name the file, the line and the nearest
+//! known key.
 
 use super::{
     file::{BudgetSection, ConfigFile},
@@ -42,7 +43,9 @@ pub struct Layer {
 impl Origin {
     /// The user's file.
     pub fn user_file(&self) -> Option<PathBuf> {
-        self.user_dir.as_ref().map(|dir| dir.join("rebut").join("config.toml"))
+        self.user_dir
+            .as_ref()
+            .map(|dir| dir.join("rebut").join("config.toml"))
     }
 
     /// What the user trusts; `None` where there is no place to record it.
@@ -56,7 +59,8 @@ impl Origin {
 pub struct Read {
     /// The files and what of them is used, strongest last.
     pub layers: Vec<Layer>,
-    /// The project's file as it is, unless one was named on the command line: that is the user's choice.
+    /// The project's file as it is, unless one was named on the command line: that is the user's
+    /// choice.
     pub project: Option<Project>,
     /// A project's file that is not used, and why.
     pub passed_over: Option<(PathBuf, &'static str)>,
@@ -98,15 +102,28 @@ pub fn read(origin: &Origin) -> Result<Read, CliError> {
             let mut divided = powers::divide(layer.table, &user);
             drop_odd_panels(&mut divided);
             if let Some(own) = read.layers.first() {
-                divided.never.extend(limits::hold(&mut divided.harmless, &own.table));
+                divided
+                    .never
+                    .extend(limits::hold(&mut divided.harmless, &own.table));
             }
-            let standing = origin.trust().map_or(Ok(Standing::Unknown), |trust| trust.standing(&path, &text))?;
+            let standing = origin
+                .trust()
+                .map_or(Ok(Standing::Unknown), |trust| trust.standing(&path, &text))?;
             let mut table = divided.harmless.clone();
             if standing == Standing::Trusted {
                 merge(&mut table, divided.powerful.clone());
             }
-            read.layers.push(Layer { path: path.clone(), is_project: true, table });
-            read.project = Some(Project { path, text, divided, standing });
+            read.layers.push(Layer {
+                path: path.clone(),
+                is_project: true,
+                table,
+            });
+            read.project = Some(Project {
+                path,
+                text,
+                divided,
+                standing,
+            });
         }
     }
     Ok(read)
@@ -116,48 +133,95 @@ pub fn read(origin: &Origin) -> Result<Read, CliError> {
 fn parse(path: PathBuf, text: &str, is_project: bool) -> Result<Layer, CliError> {
     check(Some(&path), text)?;
     let table = toml::from_str(text).map_err(|error| in_file(&path, &error))?;
-    Ok(Layer { path, is_project, table })
+    Ok(Layer {
+        path,
+        is_project,
+        table,
+    })
 }
 
 /// So many members has a project's panel at most: each is asked, and paid for.
 const MOST_MEMBERS: usize = 32;
 
-/// Takes out panels of a project that are dear beyond sense, or let a file speak which is not the project's own: what it holds would be told to
-/// the other judges.
+/// Takes out panels of a project that are dear beyond sense, or let a file speak which is not the
+/// project's own: what it holds would be told to the other judges.
 fn drop_odd_panels(divided: &mut Divided) {
-    let Some(panels) = divided.harmless.get_mut("panels").and_then(toml::Value::as_table_mut) else { return };
+    let Some(panels) = divided
+        .harmless
+        .get_mut("panels")
+        .and_then(toml::Value::as_table_mut)
+    else {
+        return;
+    };
     let is_foreign = |model: &str| {
-        let Some(file) = model.strip_prefix("script:").map(Path::new) else { return false };
-        let leads_out = file.is_absolute() || file.components().any(|part| part == std::path::Component::ParentDir);
+        let Some(file) = model.strip_prefix("script:").map(Path::new) else {
+            return false;
+        };
+        let leads_out = file.is_absolute()
+            || file
+                .components()
+                .any(|part| part == std::path::Component::ParentDir);
         leads_out || is_denied(file, &[]) || Typed::new(file).and_then(|file| file.check()).is_err()
     };
     panels.retain(|name, panel| {
-        let members = panel.get("members").and_then(toml::Value::as_array).into_iter().flatten();
+        let members = panel
+            .get("members")
+            .and_then(toml::Value::as_array)
+            .into_iter()
+            .flatten();
         let models = members.flat_map(|member| {
-            let fallbacks = member.get("fallbacks").and_then(toml::Value::as_array).into_iter().flatten();
-            member.get("model").into_iter().chain(fallbacks).filter_map(toml::Value::as_str)
+            let fallbacks = member
+                .get("fallbacks")
+                .and_then(toml::Value::as_array)
+                .into_iter()
+                .flatten();
+            member
+                .get("model")
+                .into_iter()
+                .chain(fallbacks)
+                .filter_map(toml::Value::as_str)
         });
-        let count = panel.get("members").and_then(toml::Value::as_array).map_or(0, Vec::len);
+        let count = panel
+            .get("members")
+            .and_then(toml::Value::as_array)
+            .map_or(0, Vec::len);
         let why = match () {
             () if count > MOST_MEMBERS => "too many members",
             () if models.into_iter().any(is_foreign) => "its script is not the project's own",
             () => return true,
         };
-        divided.never.push(format!("panels.{} ({why})", rebut_engine::clean::on_one_line(name)));
+        divided.never.push(format!(
+            "panels.{} ({why})",
+            rebut_engine::clean::on_one_line(name)
+        ));
         false
     });
 }
 
 /// The presets of all formats as one table.
 pub fn presets() -> Result<toml::Table, CliError> {
-    let section = |preset: &str| toml::from_str(preset).map_err(|error| CliError::failed(error.to_string()));
-    FORMATS.iter().map(|format| Ok((format.name.to_owned(), toml::Value::Table(section(format.preset)?)))).collect()
+    let section =
+        |preset: &str| toml::from_str(preset).map_err(|error| CliError::failed(error.to_string()));
+    FORMATS
+        .iter()
+        .map(|format| {
+            Ok((
+                format.name.to_owned(),
+                toml::Value::Table(section(format.preset)?),
+            ))
+        })
+        .collect()
 }
 
 /// `[debate]` is short for `[review.debate]`; where a file has both, the longer name counts.
 pub fn with_long_names(mut table: toml::Table) -> toml::Table {
-    let Some(debate) = table.remove("debate") else { return table };
-    let mut renamed = below("review", below("debate", debate.as_table().cloned().unwrap_or_default()));
+    let Some(debate) = table.remove("debate") else {
+        return table;
+    };
+    let mut renamed = below(
+        "review",
+        below("debate", debate.as_table().cloned().unwrap_or_default()),
+    );
     merge(&mut renamed, table);
     renamed
 }
@@ -166,11 +230,14 @@ fn below(key: &str, table: toml::Table) -> toml::Table {
     toml::Table::from_iter([(key.to_owned(), toml::Value::Table(table))])
 }
 
-/// Puts `over` on top: tables are joined, everything else is replaced. A panel is replaced as a whole.
+/// Puts `over` on top: tables are joined, everything else is replaced. A panel is replaced as a
+/// whole.
 pub fn merge(under: &mut toml::Table, over: toml::Table) {
     for (key, value) in over {
         match (under.get_mut(&key), value) {
-            (Some(toml::Value::Table(below)), toml::Value::Table(above)) if key != "members" => merge(below, above),
+            (Some(toml::Value::Table(below)), toml::Value::Table(above)) if key != "members" => {
+                merge(below, above)
+            }
             (_, value) => {
                 under.insert(key, value);
             }
@@ -179,10 +246,15 @@ pub fn merge(under: &mut toml::Table, over: toml::Table) {
 }
 
 /// Puts settings over others: sections key by key, all else as a whole.
-pub fn merge_json(under: &mut serde_json::Map<String, serde_json::Value>, over: &serde_json::Map<String, serde_json::Value>) {
+pub fn merge_json(
+    under: &mut serde_json::Map<String, serde_json::Value>,
+    over: &serde_json::Map<String, serde_json::Value>,
+) {
     for (key, value) in over {
         match (under.get_mut(key), value) {
-            (Some(serde_json::Value::Object(below)), serde_json::Value::Object(above)) => merge_json(below, above),
+            (Some(serde_json::Value::Object(below)), serde_json::Value::Object(above)) => {
+                merge_json(below, above)
+            }
             _ => {
                 under.insert(key.clone(), value.clone());
             }
@@ -216,10 +288,16 @@ pub fn denied(layers: &[Layer], last: Vec<String>) -> Result<Vec<String>, CliErr
 
 /// The table behind `decide.max_rounds=3`.
 pub fn override_table(text: &str) -> Result<toml::Table, CliError> {
-    let bad = || CliError::usage(format!("`--set {text}` should look like `--set decide.max_rounds=3`"));
+    let bad = || {
+        CliError::usage(format!(
+            "`--set {text}` should look like `--set decide.max_rounds=3`"
+        ))
+    };
     let (path, value) = text.split_once('=').ok_or_else(bad)?;
     // What is not a TOML value as it stands is meant as text.
-    let parsed = toml::from_str::<toml::Table>(&format!("value = {value}")).ok().and_then(|mut table| table.remove("value"));
+    let parsed = toml::from_str::<toml::Table>(&format!("value = {value}"))
+        .ok()
+        .and_then(|mut table| table.remove("value"));
     let mut value = parsed.unwrap_or_else(|| toml::Value::String(value.to_owned()));
     for key in path.rsplit('.') {
         if key.trim().is_empty() {
@@ -244,50 +322,91 @@ pub fn override_tables(texts: &[String]) -> Result<toml::Table, CliError> {
 
 /// The typed form of a table.
 pub fn typed<T: DeserializeOwned>(what: &str, table: &toml::Table) -> Result<T, CliError> {
-    table.clone().try_into().map_err(|error| CliError::usage(format!("{what}: {}", with_suggestion(&toml_message(&error)))))
+    table.clone().try_into().map_err(|error| {
+        CliError::usage(format!(
+            "{what}: {}",
+            with_suggestion(&toml_message(&error))
+        ))
+    })
 }
 
-/// Whether a text is a valid configuration. The error names the file's line; what was typed as a flag has none.
+/// Whether a text is a valid configuration. The error names the file's line; what was typed as a
+/// flag has none.
 fn check(file: Option<&Path>, text: &str) -> Result<(), CliError> {
     let wrong = |error: toml::de::Error| match file {
         Some(path) => in_file(path, &error),
         None => CliError::usage(with_suggestion(error.message())),
     };
     let table: toml::Table = toml::from_str(text).map_err(wrong)?;
-    if let Some(key) = shape::list_for_table(&schemars::schema_for!(ConfigFile).to_value(), &table) {
-        let place = file.map(|path| format!("{}: ", path.display())).unwrap_or_default();
-        let message = format!("{place}{} is a list, and a table with named keys belongs there", on_one_line(&key));
+    if let Some(key) = shape::list_for_table(&schemars::schema_for!(ConfigFile).to_value(), &table)
+    {
+        let place = file
+            .map(|path| format!("{}: ", path.display()))
+            .unwrap_or_default();
+        let message = format!(
+            "{place}{} is a list, and a table with named keys belongs there",
+            on_one_line(&key)
+        );
         return Err(CliError::usage(message).hint("`rebut schema config` shows every key"));
     }
     toml::from_str::<ConfigFile>(text).map_err(wrong)?;
     let section = |name: &str| table.get(name).and_then(toml::Value::as_table).cloned();
-    let of_formats = FORMATS.iter().filter_map(|format| Some((format.name, section(format.name)?)));
+    let of_formats = FORMATS
+        .iter()
+        .filter_map(|format| Some((format.name, section(format.name)?)));
     let of_debate = section("debate").map(|debate| ("review", below("debate", debate)));
     for (format, given) in of_formats.chain(of_debate) {
-        // Key by key over the defaults: a section may leave keys out, and the key that is wrong is known.
+        // Key by key over the defaults: a section may leave keys out, and the key that is wrong is
+        // known.
         for (key, value) in given {
-            let Err(problem) = check_setting(format, &key, value)? else { continue };
-            let named = if problem.contains(&key) { problem } else { format!("{key}: {problem}") };
-            let place = file.map(|path| format!("{}: {}", path.display(), line_of(text, format, &key))).unwrap_or_default();
-            return Err(CliError::usage(format!("{place}{}", with_suggestion(&named))));
+            let Err(problem) = check_setting(format, &key, value)? else {
+                continue;
+            };
+            let named = if problem.contains(&key) {
+                problem
+            } else {
+                format!("{key}: {problem}")
+            };
+            let place = file
+                .map(|path| format!("{}: {}", path.display(), line_of(text, format, &key)))
+                .unwrap_or_default();
+            return Err(CliError::usage(format!(
+                "{place}{}",
+                with_suggestion(&named)
+            )));
         }
     }
     Ok(())
 }
 
 /// Whether one setting of a format is valid when everything else has its default.
-fn check_setting(format: &str, key: &str, value: toml::Value) -> Result<Result<(), String>, CliError> {
+fn check_setting(
+    format: &str,
+    key: &str,
+    value: toml::Value,
+) -> Result<Result<(), String>, CliError> {
     let mut complete = presets()?;
     let setting = toml::Table::from_iter([(key.to_owned(), value)]);
-    merge(&mut complete, toml::Table::from_iter([(format.to_owned(), toml::Value::Table(setting))]));
-    let json = serde_json::to_value(complete.remove(format)).map_err(|error| CliError::failed(error.to_string()))?;
-    let Some(rules) = FORMATS.iter().find(|known| known.name == format) else { return Ok(Ok(())) };
-    Ok((rules.check_config)(&json).map_err(|problem| problem.trim_start_matches(&format!("{format}: ")).to_owned()))
+    merge(
+        &mut complete,
+        toml::Table::from_iter([(format.to_owned(), toml::Value::Table(setting))]),
+    );
+    let json = serde_json::to_value(complete.remove(format))
+        .map_err(|error| CliError::failed(error.to_string()))?;
+    let Some(rules) = FORMATS.iter().find(|known| known.name == format) else {
+        return Ok(Ok(()));
+    };
+    Ok((rules.check_config)(&json).map_err(|problem| {
+        problem
+            .trim_start_matches(&format!("{format}: "))
+            .to_owned()
+    }))
 }
 
 fn in_file(path: &Path, error: &toml::de::Error) -> CliError {
     let message = hidden_urls(&with_suggestion(&error.to_string()));
-    CliError::usage(format!("{}: {message}", path.display())).hint("`rebut schema config` shows every key")
+    CliError::usage(format!("{}: {message}", path.display()))
+        .hint("`rebut schema config` shows every key")
 }
 
 /// A line that is quoted from a file, without the URL of a database: it holds a password.
@@ -316,9 +435,15 @@ const KINDS: [(&str, &str); 7] = [
 
 /// The message in plain words, with the nearest known key where one is unknown.
 pub fn with_suggestion(message: &str) -> String {
-    let message = KINDS.iter().fold(message.to_owned(), |message, (kind, words)| message.replace(kind, words));
+    let message = KINDS
+        .iter()
+        .fold(message.to_owned(), |message, (kind, words)| {
+            message.replace(kind, words)
+        });
     let mut quoted = message.split('`').skip(1).step_by(2);
-    let Some(unknown) = quoted.next().filter(|_| message.contains("unknown field")) else { return message.trim_end().to_owned() };
+    let Some(unknown) = quoted.next().filter(|_| message.contains("unknown field")) else {
+        return message.trim_end().to_owned();
+    };
     match nearest(unknown, quoted) {
         Some(known) => format!("{}\ndid you mean `{known}`?", message.trim_end()),
         None => message.trim_end().to_owned(),
@@ -327,10 +452,17 @@ pub fn with_suggestion(message: &str) -> String {
 
 /// The line on which a key of a section stands, in words; nothing if it is written in another way.
 fn line_of(text: &str, section: &str, key: &str) -> String {
-    let begin = text.lines().position(|line| line.trim() == format!("[{section}]")).unwrap_or(0);
+    let begin = text
+        .lines()
+        .position(|line| line.trim() == format!("[{section}]"))
+        .unwrap_or(0);
     let mut lines = text.lines().enumerate().skip(begin);
-    let at = lines.find(|(_, line)| line.split_once('=').is_some_and(|(name, _)| name.trim().trim_matches('"') == key));
-    at.map(|(at, _)| format!("line {}: ", at + 1)).unwrap_or_default()
+    let at = lines.find(|(_, line)| {
+        line.split_once('=')
+            .is_some_and(|(name, _)| name.trim().trim_matches('"') == key)
+    });
+    at.map(|(at, _)| format!("line {}: ", at + 1))
+        .unwrap_or_default()
 }
 
 #[cfg(test)]
@@ -342,12 +474,31 @@ mod tests {
     fn the_schema_of_a_section_lists_the_keys_that_its_format_takes() {
         let schema = schemars::schema_for!(ConfigFile).to_value();
         for format in FORMATS {
-            let refused = check_setting(format.name, "no_such_key", toml::Value::Boolean(true)).expect("a preset").expect_err("a refusal");
-            let taken: BTreeSet<&str> = refused.split('`').skip(1).step_by(2).filter(|word| *word != "no_such_key").collect();
+            let refused = check_setting(format.name, "no_such_key", toml::Value::Boolean(true))
+                .expect("a preset")
+                .expect_err("a refusal");
+            let taken: BTreeSet<&str> = refused
+                .split('`')
+                .skip(1)
+                .step_by(2)
+                .filter(|word| *word != "no_such_key")
+                .collect();
             let section = &schema["properties"][format.name];
-            let listed = section["properties"].as_object().unwrap_or_else(|| panic!("{}: its keys are not here: {section}", format.name));
-            assert_eq!(listed.keys().map(String::as_str).collect::<BTreeSet<_>>(), taken, "{}", format.name);
-            assert_eq!((&section["additionalProperties"], section.get("required")), (&false.into(), None), "{}", format.name);
+            let listed = section["properties"]
+                .as_object()
+                .unwrap_or_else(|| panic!("{}: its keys are not here: {section}", format.name));
+            assert_eq!(
+                listed.keys().map(String::as_str).collect::<BTreeSet<_>>(),
+                taken,
+                "{}",
+                format.name
+            );
+            assert_eq!(
+                (&section["additionalProperties"], section.get("required")),
+                (&false.into(), None),
+                "{}",
+                format.name
+            );
         }
     }
 }

@@ -1,4 +1,5 @@
-//! The configuration: `rebut.toml` of the project over the user's file over the presets, resolved once.
+//! The configuration: `rebut.toml` of the project over the user's file over the presets, resolved
+//! once.
 
 mod budget;
 mod checking;
@@ -12,7 +13,9 @@ mod server;
 mod shape;
 mod trust;
 
-pub use file::{BudgetSection, ConfigFile, ContextSection, Defaults, Member, PanelSection, Partial};
+pub use file::{
+    BudgetSection, ConfigFile, ContextSection, Defaults, Member, PanelSection, Partial,
+};
 pub use hook::HookSection;
 pub use layers::{Layer, Origin, Project, override_tables};
 pub use powers::{Power, recorded as recorded_powers};
@@ -60,18 +63,24 @@ impl Config {
     pub fn load(origin: &Origin, overrides: &[String]) -> Result<Self, CliError> {
         let read = layers::read(origin)?;
         let notice = notice(&read);
-        let layers::Read { layers, project, .. } = read;
+        let layers::Read {
+            layers, project, ..
+        } = read;
         let mut merged = layers::presets()?;
         for layer in &layers {
             layers::merge(&mut merged, layers::with_long_names(layer.table.clone()));
         }
         let (budget, capped_twice) = layers::budget(&layers)?;
         if merged.contains_key("budget") {
-            let table = toml::Table::try_from(budget).map_err(|error| CliError::failed(error.to_string()))?;
+            let table = toml::Table::try_from(budget)
+                .map_err(|error| CliError::failed(error.to_string()))?;
             merged.insert("budget".to_owned(), toml::Value::Table(table));
         }
         for text in overrides {
-            layers::merge(&mut merged, layers::with_long_names(layers::override_table(text)?));
+            layers::merge(
+                &mut merged,
+                layers::with_long_names(layers::override_table(text)?),
+            );
         }
         let file: ConfigFile = layers::typed("the configuration", &merged)?;
         let deny = layers::denied(&layers, file.context.deny)?;
@@ -88,20 +97,34 @@ impl Config {
             deny,
             hook: file.hook,
             server: file.server,
-            formats: FORMATS.iter().filter_map(|format| Some((format.name.to_owned(), merged.get(format.name)?.clone()))).collect(),
+            formats: FORMATS
+                .iter()
+                .filter_map(|format| {
+                    Some((format.name.to_owned(), merged.get(format.name)?.clone()))
+                })
+                .collect(),
         })
     }
 
     /// The resolved settings of a format.
     pub fn format(&self, name: &str) -> Result<Value, CliError> {
-        let table = self.formats.get(name).ok_or_else(|| CliError::usage(format!("there is no format `{name}`")))?;
+        let table = self
+            .formats
+            .get(name)
+            .ok_or_else(|| CliError::usage(format!("there is no format `{name}`")))?;
         serde_json::to_value(table).map_err(|error| CliError::failed(error.to_string()))
     }
 
     /// The settings of a format with some of them changed, checked as those of a file are.
-    pub fn format_with(&self, name: &str, changes: &serde_json::Map<String, Value>) -> Result<Value, CliError> {
-        let rules =
-            FORMATS.iter().find(|format| format.name == name).ok_or_else(|| CliError::usage(format!("there is no format `{name}`")))?;
+    pub fn format_with(
+        &self,
+        name: &str,
+        changes: &serde_json::Map<String, Value>,
+    ) -> Result<Value, CliError> {
+        let rules = FORMATS
+            .iter()
+            .find(|format| format.name == name)
+            .ok_or_else(|| CliError::usage(format!("there is no format `{name}`")))?;
         let changed = |changes: &serde_json::Map<String, Value>| {
             let mut config = self.format(name)?;
             if let Some(settings) = config.as_object_mut() {
@@ -113,7 +136,11 @@ impl Config {
         for (key, value) in changes {
             let config = changed(&serde_json::Map::from_iter([(key.clone(), value.clone())]))?;
             (rules.check_config)(&config).map_err(|problem| {
-                let named = if problem.contains(key.as_str()) { problem } else { format!("{name}.{key}: {problem}") };
+                let named = if problem.contains(key.as_str()) {
+                    problem
+                } else {
+                    format!("{name}.{key}: {problem}")
+                };
                 CliError::usage(layers::with_suggestion(&named))
             })?;
         }
@@ -131,34 +158,60 @@ impl Config {
     pub fn to_toml(&self) -> Result<String, CliError> {
         let file = ConfigFile {
             defaults: Defaults {
-                database: self.defaults.database.as_deref().map(rebut_store::shown_postgres_url),
+                database: self
+                    .defaults
+                    .database
+                    .as_deref()
+                    .map(rebut_store::shown_postgres_url),
                 ..self.defaults.clone()
             },
             panels: self.panels.clone(),
             providers: self.providers.clone(),
             clis: self.clis.clone(),
             budget: self.budget.clone(),
-            context: ContextSection { deny: self.deny.clone() },
+            context: ContextSection {
+                deny: self.deny.clone(),
+            },
             hook: self.hook.clone(),
             server: self.server.clone(),
             ..ConfigFile::default()
         };
-        let mut table = toml::Table::try_from(file).map_err(|error| CliError::failed(error.to_string()))?;
+        let mut table =
+            toml::Table::try_from(file).map_err(|error| CliError::failed(error.to_string()))?;
         table.retain(|_, value| value.as_table().is_none_or(|section| !section.is_empty()));
         table.extend(self.formats.clone());
         toml::to_string(&table).map_err(|error| CliError::failed(error.to_string()))
     }
 
-    /// Whether a provider or a program of that name is only the project's, and waits for the user's trust.
+    /// Whether a provider or a program of that name is only the project's, and waits for the user's
+    /// trust.
     pub fn waits(&self, section: &str, name: &str) -> bool {
-        let project = self.project.as_ref().filter(|project| project.standing != Standing::Trusted);
-        let is_known = if section == "providers" { self.providers.contains_key(name) } else { self.clis.contains_key(name) };
-        project.is_some_and(|project| project.divided.powers.iter().any(|power| power.key == format!("{section}.{name}"))) && !is_known
+        let project = self
+            .project
+            .as_ref()
+            .filter(|project| project.standing != Standing::Trusted);
+        let is_known = if section == "providers" {
+            self.providers.contains_key(name)
+        } else {
+            self.clis.contains_key(name)
+        };
+        project.is_some_and(|project| {
+            project
+                .divided
+                .powers
+                .iter()
+                .any(|power| power.key == format!("{section}.{name}"))
+        }) && !is_known
     }
 
     /// The project's directory: where its `rebut.toml` is, or where we are.
     pub fn project_dir(&self, origin: &Origin) -> PathBuf {
-        let project = self.layers.iter().rev().find(|layer| layer.is_project).and_then(|layer| layer.path.parent());
+        let project = self
+            .layers
+            .iter()
+            .rev()
+            .find(|layer| layer.is_project)
+            .and_then(|layer| layer.path.parent());
         project.map_or_else(|| origin.current_dir.clone(), PathBuf::from)
     }
 }
@@ -169,13 +222,28 @@ fn notice(read: &layers::Read) -> Option<String> {
         return Some(format!("{} is not used: it {why}", path.display()));
     }
     let project = read.project.as_ref()?;
-    let keys: Vec<&str> = project.divided.powers.iter().map(|power| power.key.as_str()).collect();
+    let keys: Vec<&str> = project
+        .divided
+        .powers
+        .iter()
+        .map(|power| power.key.as_str())
+        .collect();
     let waiting = (project.standing != Standing::Trusted && !keys.is_empty()).then(|| {
-        let changed = if project.standing == Standing::Changed { " again, since the file has changed" } else { "" };
-        format!("ignored until you run `rebut trust`{changed}: {}", keys.join(", "))
+        let changed = if project.standing == Standing::Changed {
+            " again, since the file has changed"
+        } else {
+            ""
+        };
+        format!(
+            "ignored until you run `rebut trust`{changed}: {}",
+            keys.join(", ")
+        )
     });
     let never = &project.divided.never;
-    let never = (!never.is_empty()).then(|| format!("never taken from a project: {}", never.join(", ")));
+    let never =
+        (!never.is_empty()).then(|| format!("never taken from a project: {}", never.join(", ")));
     let all: Vec<String> = waiting.into_iter().chain(never).collect();
-    (!all.is_empty()).then(|| rebut_engine::clean::on_one_line(&format!("{}: {}", project.path.display(), all.join("; "))))
+    (!all.is_empty()).then(|| {
+        rebut_engine::clean::on_one_line(&format!("{}: {}", project.path.display(), all.join("; ")))
+    })
 }

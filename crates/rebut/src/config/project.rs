@@ -1,4 +1,5 @@
-//! The project's file: looked for no further up than its repository or the home, and taken only if it is the user's own.
+//! The project's file: looked for no further up than its repository or the home, and taken only if
+//! it is the user's own.
 
 use super::layers::Origin;
 use crate::{beneath::Folder, error::CliError};
@@ -39,8 +40,12 @@ pub enum Found {
 pub fn find(origin: &Origin) -> Result<Found, CliError> {
     for dir in searched(&origin.current_dir, origin.home.as_deref()) {
         // A folder above that may not be looked into holds nothing for us.
-        let Ok(folder) = Folder::own(dir) else { continue };
-        let Ok(about) = folder.about(OsStr::new(NAME)) else { continue };
+        let Ok(folder) = Folder::own(dir) else {
+            continue;
+        };
+        let Ok(about) = folder.about(OsStr::new(NAME)) else {
+            continue;
+        };
         let path = dir.join(NAME);
         return match about.problem() {
             Some(why) => Ok(Found::PassedOver { path, why }),
@@ -55,17 +60,26 @@ fn read(folder: &Folder, path: PathBuf) -> Result<Found, CliError> {
     let mut bytes = Vec::new();
     let file = folder.open(Path::new(NAME)).map_err(failed)?;
     // One byte more than allowed shows that there is more.
-    file.take(MOST_BYTES + 1).read_to_end(&mut bytes).map_err(failed)?;
+    file.take(MOST_BYTES + 1)
+        .read_to_end(&mut bytes)
+        .map_err(failed)?;
     if bytes.len() as u64 > MOST_BYTES {
-        return Ok(Found::PassedOver { path, why: "is larger than 1 MiB" });
+        return Ok(Found::PassedOver {
+            path,
+            why: "is larger than 1 MiB",
+        });
     }
     match String::from_utf8(bytes) {
         Ok(text) => Ok(Found::File { path, text }),
-        Err(_) => Err(CliError::usage(format!("cannot read {}: it is not text", path.display())).hint("write it as UTF-8")),
+        Err(_) => Err(
+            CliError::usage(format!("cannot read {}: it is not text", path.display()))
+                .hint("write it as UTF-8"),
+        ),
     }
 }
 
-/// The folders that are looked into: up to the first that holds a repository or is the home; where there is neither above, only this one.
+/// The folders that are looked into: up to the first that holds a repository or is the home; where
+/// there is neither above, only this one.
 fn searched<'a>(current: &'a Path, home: Option<&Path>) -> Vec<&'a Path> {
     let is_end = |dir: &Path| dir.join(".git").symlink_metadata().is_ok() || home == Some(dir);
     let all: Vec<&Path> = current.ancestors().collect();
@@ -84,7 +98,12 @@ mod tests {
     fn it_is_looked_for_up_to_the_repository_or_the_home_and_no_further() {
         let dir = tempfile::tempdir().expect("a folder");
         let root = dir.path().canonicalize().expect("a folder");
-        for folder in ["home/plain/deep", "home/repo/.git", "home/repo/deep/er", "else/deep"] {
+        for folder in [
+            "home/plain/deep",
+            "home/repo/.git",
+            "home/repo/deep/er",
+            "else/deep",
+        ] {
             fs::create_dir_all(root.join(folder)).expect("a folder");
         }
         for file in ["", "home", "home/repo", "else"] {
@@ -98,9 +117,15 @@ mod tests {
             ("else/deep", None),
         ];
         for (from, expected) in rows {
-            let origin = Origin { current_dir: root.join(from), home: Some(root.join("home")), ..Origin::default() };
+            let origin = Origin {
+                current_dir: root.join(from),
+                home: Some(root.join("home")),
+                ..Origin::default()
+            };
             let found = match find(&origin).expect("readable") {
-                Found::File { text, .. } => Some(text.trim_start_matches("# ").trim_end().to_owned()),
+                Found::File { text, .. } => {
+                    Some(text.trim_start_matches("# ").trim_end().to_owned())
+                }
                 Found::Nothing => None,
                 other => panic!("{from}: {other:?}"),
             };
@@ -112,7 +137,10 @@ mod tests {
     fn only_a_file_that_the_user_keeps_there_is_taken() {
         let dir = tempfile::tempdir().expect("a folder");
         let file = dir.path().join(NAME);
-        let origin = Origin { current_dir: dir.path().to_owned(), ..Origin::default() };
+        let origin = Origin {
+            current_dir: dir.path().to_owned(),
+            ..Origin::default()
+        };
         let why = || match find(&origin).expect("readable") {
             Found::PassedOver { why, .. } => why,
             other => panic!("{other:?}"),
@@ -124,7 +152,13 @@ mod tests {
         fs::hard_link(dir.path().join("private"), &file).expect("a link");
         assert_eq!(why(), "has a second name elsewhere (a hard link)");
         fs::remove_file(&file).expect("gone");
-        assert!(std::process::Command::new("mkfifo").arg(&file).status().expect("mkfifo is there").success());
+        assert!(
+            std::process::Command::new("mkfifo")
+                .arg(&file)
+                .status()
+                .expect("mkfifo is there")
+                .success()
+        );
         assert_eq!(why(), "is no regular file");
         fs::remove_file(&file).expect("gone");
         fs::write(&file, "").expect("a file");

@@ -1,6 +1,6 @@
-//! Lists where a table belongs. The parser would take the items of a list for the keys of a table in their
-//! order, and a setting that is looked for
-//! by its key (to withhold it, or to show what it allows) would pass unseen.
+//! Lists where a table belongs. The parser would take the items of a list for the keys of a table
+//! in their order, and a setting that is looked for by its key (to withhold it, or to show what it
+//! allows) would pass unseen.
 
 use serde_json::Value;
 
@@ -17,15 +17,29 @@ struct Shape<'a> {
 impl<'a> Shape<'a> {
     /// Looks at a value that one of these schemas describes.
     fn look(&self, schemas: &[&'a Value], given: &toml::Value, at: &str) -> Option<String> {
-        let schemas: Vec<&Value> = schemas.iter().flat_map(|schema| self.forms(schema)).collect();
+        let schemas: Vec<&Value> = schemas
+            .iter()
+            .flat_map(|schema| self.forms(schema))
+            .collect();
         match given {
-            toml::Value::Array(_) if !schemas.is_empty() && schemas.iter().all(|schema| is_no_list(schema)) => Some(at.to_owned()),
+            toml::Value::Array(_)
+                if !schemas.is_empty() && schemas.iter().all(|schema| is_no_list(schema)) =>
+            {
+                Some(at.to_owned())
+            }
             toml::Value::Array(items) => {
-                let of: Vec<&Value> = schemas.iter().filter_map(|schema| schema.get("items")).collect();
+                let of: Vec<&Value> = schemas
+                    .iter()
+                    .filter_map(|schema| schema.get("items"))
+                    .collect();
                 items.iter().find_map(|item| self.look(&of, item, at))
             }
             toml::Value::Table(keys) => keys.iter().find_map(|(key, value)| {
-                let of = |schema: &&'a Value| schema["properties"].get(key).or_else(|| schema.get("additionalProperties"));
+                let of = |schema: &&'a Value| {
+                    schema["properties"]
+                        .get(key)
+                        .or_else(|| schema.get("additionalProperties"))
+                };
                 let of: Vec<&Value> = schemas.iter().filter_map(of).collect();
                 let dot = if at.is_empty() { "" } else { "." };
                 self.look(&of, value, &format!("{at}{dot}{key}"))
@@ -36,10 +50,23 @@ impl<'a> Shape<'a> {
 
     /// The schemas that a schema stands for: what it refers to, and each of its alternatives.
     fn forms(&self, schema: &'a Value) -> Vec<&'a Value> {
-        let referred = schema["$ref"].as_str().and_then(|name| self.schema.pointer(name.trim_start_matches('#')));
-        let others = ["anyOf", "oneOf", "allOf"].iter().filter_map(|key| schema[*key].as_array()).flatten();
-        let others: Vec<&Value> = referred.into_iter().chain(others).flat_map(|schema| self.forms(schema)).collect();
-        if others.is_empty() { vec![schema] } else { others }
+        let referred = schema["$ref"]
+            .as_str()
+            .and_then(|name| self.schema.pointer(name.trim_start_matches('#')));
+        let others = ["anyOf", "oneOf", "allOf"]
+            .iter()
+            .filter_map(|key| schema[*key].as_array())
+            .flatten();
+        let others: Vec<&Value> = referred
+            .into_iter()
+            .chain(others)
+            .flat_map(|schema| self.forms(schema))
+            .collect();
+        if others.is_empty() {
+            vec![schema]
+        } else {
+            others
+        }
     }
 }
 
@@ -68,14 +95,33 @@ mod tests {
             ("solve = [1]", Some("solve")),
             ("server = []", Some("server")),
             ("hook = [true]", Some("hook")),
-            ("[providers]\nacme = ['https://a.example']", Some("providers.acme")),
-            ("[providers.acme]\nbase_url = 'https://a.example'\nprices = []", Some("providers.acme.prices")),
-            ("[providers.acme.prices]\nm = [0.0, 0.0]", Some("providers.acme.prices.m")),
+            (
+                "[providers]\nacme = ['https://a.example']",
+                Some("providers.acme"),
+            ),
+            (
+                "[providers.acme]\nbase_url = 'https://a.example'\nprices = []",
+                Some("providers.acme.prices"),
+            ),
+            (
+                "[providers.acme.prices]\nm = [0.0, 0.0]",
+                Some("providers.acme.prices.m"),
+            ),
             ("[clis]\nx = ['sh']", Some("clis.x")),
-            ("[panels.p]\nmembers = [['risk', 'm']]", Some("panels.p.members")),
+            (
+                "[panels.p]\nmembers = [['risk', 'm']]",
+                Some("panels.p.members"),
+            ),
             ("[panels]\np = [[]]", Some("panels.p")),
-            ("[panels.p]\nmembers = [{ role = 'risk', model = 'm', fallbacks = ['n'] }]\n[context]\ndeny = ['x']", None),
-            ("[solve.hooks]\npost-proposal = ['x', 'y']\n[solve.tools]\nlint = ['x']", None),
+            (
+                "[panels.p]\nmembers = [{ role = 'risk', model = 'm', fallbacks = ['n'] \
+                 }]\n[context]\ndeny = ['x']",
+                None,
+            ),
+            (
+                "[solve.hooks]\npost-proposal = ['x', 'y']\n[solve.tools]\nlint = ['x']",
+                None,
+            ),
             ("[clis.x]\ncommand = 'sh'\nargs = ['a']", None),
         ];
         for (text, expected) in rows {

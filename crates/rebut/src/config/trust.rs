@@ -44,12 +44,17 @@ type Entries = BTreeMap<String, Entry>;
 impl Trust {
     /// The record in the user's own folder.
     pub fn new(state: &Path) -> Self {
-        Self { file: state.join("trusted.json") }
+        Self {
+            file: state.join("trusted.json"),
+        }
     }
 
-    /// A record apart, of files of results that a bench made for this user: each is known by its key.
+    /// A record apart, of files of results that a bench made for this user: each is known by its
+    /// key.
     pub fn of_results(state: &Path) -> Self {
-        Self { file: state.join("results.json") }
+        Self {
+            file: state.join("results.json"),
+        }
     }
 
     /// How a file with that content stands.
@@ -68,10 +73,21 @@ impl Trust {
 
     /// Trusts a file that `make` makes or finds, and whose content it gives.
     /// Nobody else reads or changes the record meanwhile.
-    pub fn record_new(&self, path: &Path, allows: Vec<String>, make: impl FnOnce() -> Result<String, CliError>) -> Result<(), CliError> {
+    pub fn record_new(
+        &self,
+        path: &Path,
+        allows: Vec<String>,
+        make: impl FnOnce() -> Result<String, CliError>,
+    ) -> Result<(), CliError> {
         let _lock = self.lock()?;
         let mut entries = self.entries()?;
-        entries.insert(key(path), Entry { hash: hash(&make()?), allows });
+        entries.insert(
+            key(path),
+            Entry {
+                hash: hash(&make()?),
+                allows,
+            },
+        );
         self.write(&entries)
     }
 
@@ -89,14 +105,19 @@ impl Trust {
     /// Waits until nobody else changes the record; nobody does until the file is dropped.
     pub fn lock(&self) -> Result<File, CliError> {
         let dir = self.file.parent().unwrap_or(Path::new("."));
-        let folder = Folder::own_or_new(dir).map_err(|error| CliError::file("create", dir, &error))?;
-        let lock = folder.open_or_new(OsStr::new(LOCK)).and_then(|file| file.lock().map(|()| file));
+        let folder =
+            Folder::own_or_new(dir).map_err(|error| CliError::file("create", dir, &error))?;
+        let lock = folder
+            .open_or_new(OsStr::new(LOCK))
+            .and_then(|file| file.lock().map(|()| file));
         lock.map_err(|error| CliError::file("lock", &dir.join(LOCK), &error))
     }
 
     /// Everything that is trusted.
     pub fn entries(&self) -> Result<Entries, CliError> {
-        let Some(text) = reading::text_if_there(&self.file)? else { return Ok(Entries::new()) };
+        let Some(text) = reading::text_if_there(&self.file)? else {
+            return Ok(Entries::new());
+        };
         serde_json::from_str(&text).map_err(|error| {
             CliError::failed(format!("{} cannot be read: {error}", self.file.display()))
                 .hint("remove it and trust projects anew: rebut trust")
@@ -104,7 +125,8 @@ impl Trust {
     }
 
     fn write(&self, entries: &Entries) -> Result<(), CliError> {
-        let text = serde_json::to_string_pretty(entries).map_err(|error| CliError::failed(error.to_string()))?;
+        let text = serde_json::to_string_pretty(entries)
+            .map_err(|error| CliError::failed(error.to_string()))?;
         replace_private(&self.file, &format!("{text}\n"))
     }
 }
@@ -130,10 +152,15 @@ mod tests {
         let trust = Trust::new(&dir.path().join("state"));
         let (here, there) = (Path::new("/a/rebut.toml"), Path::new("/b/rebut.toml"));
         assert_eq!(trust.standing(here, "x").expect("known"), Standing::Unknown);
-        trust.record(here, "x", vec!["all".to_owned()]).expect("recorded");
+        trust
+            .record(here, "x", vec!["all".to_owned()])
+            .expect("recorded");
         let standing = |path, text| trust.standing(path, text).expect("known");
         assert_eq!(standing(here, "x"), Standing::Trusted);
-        assert_eq!((standing(here, "x "), standing(there, "x")), (Standing::Changed, Standing::Unknown));
+        assert_eq!(
+            (standing(here, "x "), standing(there, "x")),
+            (Standing::Changed, Standing::Unknown)
+        );
         assert!(trust.revoke(here).expect("revoked") && !trust.revoke(here).expect("nothing"));
         assert_eq!(standing(here, "x"), Standing::Unknown);
     }

@@ -1,5 +1,6 @@
-//! The branch of a debate that writes code: each version becomes a commit as it comes. A reading of the journal beside the debate: what git cannot
-//! do is said, and never stops a debate or loses anything of it.
+//! The branch of a debate that writes code: each version becomes a commit as it comes. A reading of
+//! the journal beside the debate: what git cannot do is said, and never stops a debate or loses
+//! anything of it.
 
 use super::{
     commits::{Done, listed, missing},
@@ -15,7 +16,9 @@ use crate::{
     typed::command,
     versions::{Version, usual_name, winner},
 };
-use rebut_engine::{DebateId, Desk, Running, clean::on_one_line, facts::CodeRecorded, outcome::Ending, view::View};
+use rebut_engine::{
+    DebateId, Desk, Running, clean::on_one_line, facts::CodeRecorded, outcome::Ending, view::View,
+};
 use serde::{Deserialize, Serialize};
 use std::{
     fs, io,
@@ -31,9 +34,12 @@ pub struct Plan {
 }
 
 impl Plan {
-    /// Refuses what could not be done, before anybody is asked. Without a name the file is called as the language has it.
+    /// Refuses what could not be done, before anybody is asked. Without a name the file is called
+    /// as the language has it.
     pub fn check(dir: &Path, file: Option<&str>, language: &str) -> Result<Self, CliError> {
-        let file = file.filter(|file| !file.is_empty()).map_or_else(|| usual_name(language), str::to_owned);
+        let file = file
+            .filter(|file| !file.is_empty())
+            .map_or_else(|| usual_name(language), str::to_owned);
         let repository = Repository::find(dir)?;
         repository.check_place(&file)?;
         Ok(Self { repository, file })
@@ -42,9 +48,18 @@ impl Plan {
     /// Makes worktree and branch, and notes that whoever goes on with the debate goes on with them.
     pub fn begin(self, home: &Path, id: DebateId) -> Result<Recorder, CliError> {
         let Self { repository, file } = self;
-        let note = Note { repository: repository.dir.clone(), base: repository.base.clone(), file: file.clone() };
+        let note = Note {
+            repository: repository.dir.clone(),
+            base: repository.base.clone(),
+            file: file.clone(),
+        };
         let worktree = Worktree::create(home, repository, id, Branch::Keep)?;
-        let recorder = Recorder { id, worktree, file, home: home.to_owned() };
+        let recorder = Recorder {
+            id,
+            worktree,
+            file,
+            home: home.to_owned(),
+        };
         match note.write(home, id) {
             Ok(()) => Ok(recorder),
             Err(error) => {
@@ -55,19 +70,36 @@ impl Plan {
     }
 
     /// Writes all there is of a debate at once; says what was committed, newest first.
-    pub fn write(self, home: &Path, id: DebateId, versions: &[Version], view: &View) -> Result<String, CliError> {
+    pub fn write(
+        self,
+        home: &Path,
+        id: DebateId,
+        versions: &[Version],
+        view: &View,
+    ) -> Result<String, CliError> {
         let worktree = Worktree::create(home, self.repository, id, Branch::Remove)?;
-        let mut recorder = Recorder { id, worktree, file: self.file, home: home.to_owned() };
+        let mut recorder = Recorder {
+            id,
+            worktree,
+            file: self.file,
+            home: home.to_owned(),
+        };
         recorder.catch_up(versions, winner(view))?;
         let messages = recorder.worktree.messages()?;
         recorder.worktree.remove(Branch::Keep)?;
-        let lines =
-            listed(&messages).into_iter().map(|(hash, subject)| format!("{} {}\n", hash.get(..8).unwrap_or(hash), on_one_line(subject)));
+        let lines = listed(&messages).into_iter().map(|(hash, subject)| {
+            format!(
+                "{} {}\n",
+                hash.get(..8).unwrap_or(hash),
+                on_one_line(subject)
+            )
+        });
         Ok(format!("{}\n{}", branch_of(id), lines.collect::<String>()))
     }
 }
 
-/// What outlives a process: where the branch of a debate that may go on is. Kept beside the worktrees; the journal says nothing of this machine.
+/// What outlives a process: where the branch of a debate that may go on is. Kept beside the
+/// worktrees; the journal says nothing of this machine.
 #[derive(Serialize, Deserialize)]
 struct Note {
     repository: PathBuf,
@@ -91,9 +123,12 @@ impl Note {
         match read {
             Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
             Err(error) => Err(CliError::file("read", &path, &error)),
-            Ok(text) => serde_json::from_slice(&text)
-                .map(Some)
-                .map_err(|error| CliError::failed(format!("{} does not say where the branch is: {error}", path.display()))),
+            Ok(text) => serde_json::from_slice(&text).map(Some).map_err(|error| {
+                CliError::failed(format!(
+                    "{} does not say where the branch is: {error}",
+                    path.display()
+                ))
+            }),
         }
     }
 }
@@ -102,14 +137,19 @@ impl Note {
 pub fn forget(home: &Path, id: DebateId) -> Result<(), CliError> {
     let path = Note::path(home, id);
     match fs::remove_file(&path) {
-        Err(error) if error.kind() != io::ErrorKind::NotFound => Err(CliError::file("remove", &path, &error)),
+        Err(error) if error.kind() != io::ErrorKind::NotFound => {
+            Err(CliError::file("remove", &path, &error))
+        }
         _ => Ok(()),
     }
 }
 
-/// Removes what processes that are gone have left; where that fails it is said, since what was asked for can be done all the same.
+/// Removes what processes that are gone have left; where that fails it is said, since what was
+/// asked for can be done all the same.
 pub fn clean_up_after_others(app: &App) {
-    let Some(home) = app.place.as_ref().and_then(Place::worktrees) else { return };
+    let Some(home) = app.place.as_ref().and_then(Place::worktrees) else {
+        return;
+    };
     if let Err(error) = clean_up(&home) {
         eprintln!("a worktree of an interrupted debate could not be removed: {error}");
     }
@@ -132,7 +172,11 @@ impl Recorder {
     /// Takes everything away again, when the debate could not begin.
     pub fn discard(self) {
         let (home, id) = (self.home, self.id);
-        if let Err(error) = self.worktree.remove(Branch::Remove).and_then(|()| forget(&home, id)) {
+        if let Err(error) = self
+            .worktree
+            .remove(Branch::Remove)
+            .and_then(|()| forget(&home, id))
+        {
             eprintln!("{error}");
         }
     }
@@ -142,8 +186,13 @@ impl Recorder {
         Keeping::start(desk, self.id, move || Ok(self))
     }
 
-    /// Commits what the branch does not hold yet. What it holds is asked of the branch itself: an earlier process may have died at any point.
-    fn catch_up(&mut self, versions: &[Version], winner: Option<&CodeRecorded>) -> Result<(), CliError> {
+    /// Commits what the branch does not hold yet. What it holds is asked of the branch itself: an
+    /// earlier process may have died at any point.
+    fn catch_up(
+        &mut self,
+        versions: &[Version],
+        winner: Option<&CodeRecorded>,
+    ) -> Result<(), CliError> {
         let done = Done::of(&self.worktree.messages()?);
         for step in missing(&done, self.id, &self.file, versions, winner) {
             self.worktree.commit(&step)?;
@@ -151,10 +200,17 @@ impl Recorder {
         Ok(())
     }
 
-    /// Takes the worktree away and says what there is. Without a commit there is no branch either. Where the debate may go on, so may this.
+    /// Takes the worktree away and says what there is. Without a commit there is no branch either.
+    /// Where the debate may go on, so may this.
     fn finish(self, end: &End) -> Result<String, CliError> {
-        let commits = self.worktree.messages().map(|messages| listed(&messages).len());
-        let (branch, repository) = (self.worktree.branch().to_owned(), self.worktree.repository().to_owned());
+        let commits = self
+            .worktree
+            .messages()
+            .map(|messages| listed(&messages).len());
+        let (branch, repository) = (
+            self.worktree.branch().to_owned(),
+            self.worktree.repository().to_owned(),
+        );
         self.worktree.remove(Branch::Keep)?;
         if end.is_complete {
             forget(&self.home, self.id)?;
@@ -177,12 +233,21 @@ struct End {
 
 /// How to look at a branch, and what can be done with it.
 fn in_words(branch: &str, count: usize, repository: &Path) -> String {
-    let commits = if count == 1 { "1 commit".to_owned() } else { format!("{count} commits") };
+    let commits = if count == 1 {
+        "1 commit".to_owned()
+    } else {
+        format!("{count} commits")
+    };
     let top = repository.parent().unwrap_or(repository);
     let is_here = std::env::current_dir().is_ok_and(|dir| dir.starts_with(top));
-    let place = if is_here { String::new() } else { format!(" in {}", repository.display()) };
+    let place = if is_here {
+        String::new()
+    } else {
+        format!(" in {}", repository.display())
+    };
     format!(
-        "branch {branch}{place}: {commits}\n  look at it: git log -p {branch}\n  take it:    git merge --squash {branch}\n  delete it:  git branch -D {branch}"
+        "branch {branch}{place}: {commits}\n  look at it: git log -p {branch}\n  take it:    git \
+         merge --squash {branch}\n  delete it:  git branch -D {branch}"
     )
 }
 
@@ -198,14 +263,34 @@ impl Keeping {
         let home = app.place.as_ref()?.worktrees()?;
         let note = Note::read(&home, id).transpose()?;
         let open = move || {
-            let Note { repository, base, file } = note?;
-            let worktree = Worktree::reopen(&home, Repository { dir: repository, base }, id)?;
-            Ok(Recorder { id, worktree, file, home })
+            let Note {
+                repository,
+                base,
+                file,
+            } = note?;
+            let worktree = Worktree::reopen(
+                &home,
+                Repository {
+                    dir: repository,
+                    base,
+                },
+                id,
+            )?;
+            Ok(Recorder {
+                id,
+                worktree,
+                file,
+                home,
+            })
         };
         Some(Self::start(desk, id, open))
     }
 
-    fn start(desk: &Desk, id: DebateId, open: impl FnOnce() -> Result<Recorder, CliError> + Send + 'static) -> Self {
+    fn start(
+        desk: &Desk,
+        id: DebateId,
+        open: impl FnOnce() -> Result<Recorder, CliError> + Send + 'static,
+    ) -> Self {
         let leave = Arc::new(Notify::new());
         let (desk, left) = (desk.clone(), leave.clone());
         let task = tokio::spawn(async move {
@@ -223,7 +308,8 @@ impl Keeping {
         Self { task, leave }
     }
 
-    /// Waits until the last of it is committed, and says what there is. `is_left` is when nobody waits for the debate's end.
+    /// Waits until the last of it is committed, and says what there is. `is_left` is when nobody
+    /// waits for the debate's end.
     pub async fn end(self, quiet: bool, is_left: bool) {
         if is_left {
             self.leave.notify_one();
@@ -238,7 +324,13 @@ impl Keeping {
 }
 
 /// Shows a run to its end, and ends what is committed beside it.
-pub async fn follow_with(app: &App, desk: &Desk, running: Running, output: &OutputArgs, keeping: Option<Keeping>) -> Result<u8, CliError> {
+pub async fn follow_with(
+    app: &App,
+    desk: &Desk,
+    running: Running,
+    output: &OutputArgs,
+    keeping: Option<Keeping>,
+) -> Result<u8, CliError> {
     let followed = follow::follow(app, desk, running, output).await;
     if let Some(keeping) = keeping {
         keeping.end(app.global.quiet, followed.is_err()).await;
@@ -247,7 +339,11 @@ pub async fn follow_with(app: &App, desk: &Desk, running: Running, output: &Outp
 }
 
 /// Commits what a journal brings until it ends or is left.
-async fn commit_all(desk: &Desk, mut recorder: Recorder, left: &Notify) -> Result<(Recorder, End), CliError> {
+async fn commit_all(
+    desk: &Desk,
+    mut recorder: Recorder,
+    left: &Notify,
+) -> Result<(Recorder, End), CliError> {
     let id = recorder.id;
     let (mut versions, mut view) = (Vec::new(), View::default());
     let mut known_problem = None;
@@ -257,7 +353,9 @@ async fn commit_all(desk: &Desk, mut recorder: Recorder, left: &Notify) -> Resul
             next = watch.next() => next.inspect_err(|error| eprintln!("{error}")).ok().flatten(),
             () = left.notified() => None,
         };
-        let version = next.as_ref().and_then(|record| Version::of(record, view.started.as_deref()));
+        let version = next
+            .as_ref()
+            .and_then(|record| Version::of(record, view.started.as_deref()));
         if let Some(record) = &next {
             view.apply(record);
         }
@@ -266,7 +364,10 @@ async fn commit_all(desk: &Desk, mut recorder: Recorder, left: &Notify) -> Resul
         }
         versions.extend(version);
         // What won is known only at the end.
-        let (all, won) = (versions.clone(), winner(&view).filter(|_| next.is_none()).cloned());
+        let (all, won) = (
+            versions.clone(),
+            winner(&view).filter(|_| next.is_none()).cloned(),
+        );
         let (back, done) = beside(move || {
             let done = recorder.catch_up(&all, won.as_ref());
             Ok((recorder, done))
@@ -278,8 +379,16 @@ async fn commit_all(desk: &Desk, mut recorder: Recorder, left: &Notify) -> Resul
             eprintln!("{new}\n{}", goes_on(id));
         }
         if next.is_none() {
-            let is_over = view.outcome.is_some_and(|outcome| outcome.outcome != Ending::Stopped);
-            return Ok((recorder, End { wrote: !versions.is_empty(), is_complete: is_over && problem.is_none() }));
+            let is_over = view
+                .outcome
+                .is_some_and(|outcome| outcome.outcome != Ending::Stopped);
+            return Ok((
+                recorder,
+                End {
+                    wrote: !versions.is_empty(),
+                    is_complete: is_over && problem.is_none(),
+                },
+            ));
         }
         known_problem = problem;
     }
@@ -287,11 +396,21 @@ async fn commit_all(desk: &Desk, mut recorder: Recorder, left: &Notify) -> Resul
 
 /// What git cannot do costs nothing but the commits.
 fn goes_on(id: DebateId) -> String {
-    let (branch, write) = (branch_of(id), command(format_args!("code {} --branch", id.short())));
-    format!("the debate goes on, and its journal has every version; to write the branch later: git branch -D {branch}; {write}")
+    let (branch, write) = (
+        branch_of(id),
+        command(format_args!("code {} --branch", id.short())),
+    );
+    format!(
+        "the debate goes on, and its journal has every version; to write the branch later: git \
+         branch -D {branch}; {write}"
+    )
 }
 
 /// Runs what waits for git, without holding up the debate.
-async fn beside<T: Send + 'static>(work: impl FnOnce() -> Result<T, CliError> + Send + 'static) -> Result<T, CliError> {
-    tokio::task::spawn_blocking(work).await.map_err(|error| CliError::failed(error.to_string()))?
+async fn beside<T: Send + 'static>(
+    work: impl FnOnce() -> Result<T, CliError> + Send + 'static,
+) -> Result<T, CliError> {
+    tokio::task::spawn_blocking(work)
+        .await
+        .map_err(|error| CliError::failed(error.to_string()))?
 }

@@ -1,5 +1,6 @@
-//! What the versions of a debate's code are as commits: one file for each candidate while they compete, and at the end the winner's alone under
-//! its final name. Made from the journal alone, so that the same journal gives the same commits. Pure.
+//! What the versions of a debate's code are as commits: one file for each candidate while they
+//! compete, and at the end the winner's alone under its final name. Made from the journal alone, so
+//! that the same journal gives the same commits. Pure.
 
 use crate::versions::{Version, as_file};
 use rebut_engine::{DebateId, clean::on_one_line, facts::CodeRecorded};
@@ -34,10 +35,17 @@ impl Done {
     /// By the messages of its commits.
     pub fn of(messages: &str) -> Self {
         let numbers = |key: &str| {
-            let values = messages.lines().filter_map(|line| line.strip_prefix(key)?.strip_prefix(": "));
-            values.filter_map(|number| number.trim().parse().ok()).collect()
+            let values = messages
+                .lines()
+                .filter_map(|line| line.strip_prefix(key)?.strip_prefix(": "));
+            values
+                .filter_map(|number| number.trim().parse().ok())
+                .collect()
         };
-        Self { versions: numbers(VERSION), winners: numbers(WINNER) }
+        Self {
+            versions: numbers(VERSION),
+            winners: numbers(WINNER),
+        }
     }
 }
 
@@ -54,19 +62,40 @@ pub fn listed(messages: &str) -> Vec<(&str, &str)> {
 }
 
 /// The commits that are missing, in their order. The winner's comes when there is one.
-pub fn missing(done: &Done, debate: DebateId, file: &str, versions: &[Version], winner: Option<&CodeRecorded>) -> Vec<Step> {
+pub fn missing(
+    done: &Done,
+    debate: DebateId,
+    file: &str,
+    versions: &[Version],
+    winner: Option<&CodeRecorded>,
+) -> Vec<Step> {
     let names = candidate_files(debate, file, versions);
-    let name_of = |version: &Version| names.iter().find(|(known, _)| *known == &*version.code.candidate).map(|(_, name)| name.clone());
+    let name_of = |version: &Version| {
+        names
+            .iter()
+            .find(|(known, _)| *known == &*version.code.candidate)
+            .map(|(_, name)| name.clone())
+    };
     let mut steps = Vec::new();
-    for version in versions.iter().filter(|version| !done.versions.contains(&version.code.version)) {
-        let Some(name) = name_of(version) else { continue };
+    for version in versions
+        .iter()
+        .filter(|version| !done.versions.contains(&version.code.version))
+    {
+        let Some(name) = name_of(version) else {
+            continue;
+        };
         let code = &version.code;
-        let phase = version.phase.as_deref().map(|phase| format!(", {}", on_one_line(phase))).unwrap_or_default();
+        let phase = version
+            .phase
+            .as_deref()
+            .map(|phase| format!(", {}", on_one_line(phase)))
+            .unwrap_or_default();
         let candidate = on_one_line(&code.candidate);
         let (tests, turn) = (version.tests_in_words(), on_one_line(&code.turn));
         steps.push(Step {
             message: format!(
-                "Version {number} of {candidate}{phase}: {tests}\n\nTurn: {turn}\n{VERSION}: {number}\n",
+                "Version {number} of {candidate}{phase}: {tests}\n\nTurn: {turn}\n{VERSION}: \
+                 {number}\n",
                 number = code.version
             ),
             files: vec![(name, Some(as_file(&code.code)))],
@@ -75,11 +104,20 @@ pub fn missing(done: &Done, debate: DebateId, file: &str, versions: &[Version], 
         });
     }
     if let Some(won) = winner.filter(|won| !done.winners.contains(&won.version)) {
-        let files = names.iter().map(|(_, name)| (name.clone(), None)).chain([(file.to_owned(), Some(as_file(&won.code)))]);
-        let tests = versions.iter().find(|known| known.code.version == won.version).map(Version::tests_in_words).unwrap_or_default();
+        let files = names
+            .iter()
+            .map(|(_, name)| (name.clone(), None))
+            .chain([(file.to_owned(), Some(as_file(&won.code)))]);
+        let tests = versions
+            .iter()
+            .find(|known| known.code.version == won.version)
+            .map(Version::tests_in_words)
+            .unwrap_or_default();
         let (number, candidate) = (won.version, on_one_line(&won.candidate));
         steps.push(Step {
-            message: format!("Won: version {number} of {candidate}: {tests}\n\n{WINNER}: {number}\n"),
+            message: format!(
+                "Won: version {number} of {candidate}: {tests}\n\n{WINNER}: {number}\n"
+            ),
             files: files.collect(),
             author: identity("rebut"),
             at: versions.last().map_or(0, |last| last.at),
@@ -88,10 +126,19 @@ pub fn missing(done: &Done, debate: DebateId, file: &str, versions: &[Version], 
     steps
 }
 
-/// Each candidate's own file, in a folder that nobody else has. Names that only look alike are told apart by a number.
-fn candidate_files<'a>(debate: DebateId, file: &str, versions: &'a [Version]) -> Vec<(&'a str, String)> {
+/// Each candidate's own file, in a folder that nobody else has. Names that only look alike are told
+/// apart by a number.
+fn candidate_files<'a>(
+    debate: DebateId,
+    file: &str,
+    versions: &'a [Version],
+) -> Vec<(&'a str, String)> {
     let last = file.rsplit('/').next().unwrap_or(file);
-    let ending = last.rsplit_once('.').filter(|(stem, _)| !stem.is_empty()).map(|(_, ending)| format!(".{ending}")).unwrap_or_default();
+    let ending = last
+        .rsplit_once('.')
+        .filter(|(stem, _)| !stem.is_empty())
+        .map(|(_, ending)| format!(".{ending}"))
+        .unwrap_or_default();
     let mut names: Vec<(&str, String)> = Vec::new();
     for version in versions {
         let candidate = &*version.code.candidate;
@@ -100,8 +147,11 @@ fn candidate_files<'a>(debate: DebateId, file: &str, versions: &'a [Version]) ->
         }
         let plain = plain_name(candidate);
         let path = |stem: &str| format!("debate-{}/{stem}{ending}", debate.short());
-        let stems = std::iter::once(plain.clone()).chain((2..).map(|number| format!("{plain}-{number}")));
-        let mut free = stems.map(|stem| path(&stem)).filter(|path| names.iter().all(|(_, taken)| taken != path));
+        let stems =
+            std::iter::once(plain.clone()).chain((2..).map(|number| format!("{plain}-{number}")));
+        let mut free = stems
+            .map(|stem| path(&stem))
+            .filter(|path| names.iter().all(|(_, taken)| taken != path));
         names.extend(free.next().map(|path| (candidate, path)));
     }
     names
@@ -109,7 +159,17 @@ fn candidate_files<'a>(debate: DebateId, file: &str, versions: &'a [Version]) ->
 
 /// A name that is one file's on every system.
 fn plain_name(name: &str) -> String {
-    let plain: String = name.chars().map(|c| if c.is_ascii_alphanumeric() { c.to_ascii_lowercase() } else { '-' }).take(60).collect();
+    let plain: String = name
+        .chars()
+        .map(|c| {
+            if c.is_ascii_alphanumeric() {
+                c.to_ascii_lowercase()
+            } else {
+                '-'
+            }
+        })
+        .take(60)
+        .collect();
     match plain.trim_matches('-') {
         "" => "candidate".to_owned(),
         // Some systems have devices of such names.
@@ -121,9 +181,17 @@ fn plain_name(name: &str) -> String {
 
 /// A name that git takes as an author's.
 fn identity(name: &str) -> String {
-    let name: String = on_one_line(name).chars().filter(|c| !"<>\u{fffd}".contains(*c)).take(100).collect();
+    let name: String = on_one_line(name)
+        .chars()
+        .filter(|c| !"<>\u{fffd}".contains(*c))
+        .take(100)
+        .collect();
     let name = name.trim_matches(|c: char| c.is_whitespace() || ".,:;\"\\'".contains(c));
-    if name.is_empty() { "agent".to_owned() } else { name.to_owned() }
+    if name.is_empty() {
+        "agent".to_owned()
+    } else {
+        name.to_owned()
+    }
 }
 
 #[cfg(test)]
@@ -132,13 +200,19 @@ mod tests {
     use crate::versions::tests::version;
 
     fn subjects(steps: &[Step]) -> Vec<&str> {
-        steps.iter().map(|step| step.message.lines().next().unwrap_or_default()).collect()
+        steps
+            .iter()
+            .map(|step| step.message.lines().next().unwrap_or_default())
+            .collect()
     }
 
     #[test]
     fn what_is_missing_is_committed_and_nothing_twice() {
         let id = DebateId::new();
-        let versions = [version(1, "ada", "proposal 1/ada", "a"), version(2, "bob", "proposal 1/bob", "b\n")];
+        let versions = [
+            version(1, "ada", "proposal 1/ada", "a"),
+            version(2, "bob", "proposal 1/bob", "b\n"),
+        ];
         let won = versions[0].code.clone();
         let all = missing(&Done::default(), id, "src/m.py", &versions, Some(&won));
         assert_eq!(
@@ -151,30 +225,88 @@ mod tests {
         );
         let path = |name: &str| format!("debate-{}/{name}.py", id.short());
         assert_eq!(all[0].files, [(path("ada"), Some("a\n".to_owned()))]);
-        assert_eq!(all[2].files, [(path("ada"), None), (path("bob"), None), ("src/m.py".to_owned(), Some("a\n".to_owned()))]);
-        assert_eq!((all[1].author.as_str(), all[1].at, all[2].author.as_str()), ("bob", 2, "rebut"));
+        assert_eq!(
+            all[2].files,
+            [
+                (path("ada"), None),
+                (path("bob"), None),
+                ("src/m.py".to_owned(), Some("a\n".to_owned()))
+            ]
+        );
+        assert_eq!(
+            (all[1].author.as_str(), all[1].at, all[2].author.as_str()),
+            ("bob", 2, "rebut")
+        );
         for count in 0..=all.len() {
-            let messages: String = all[..count].iter().map(|step| format!("commit abc\n{}\n", step.message)).collect();
+            let messages: String = all[..count]
+                .iter()
+                .map(|step| format!("commit abc\n{}\n", step.message))
+                .collect();
             let rest = missing(&Done::of(&messages), id, "src/m.py", &versions, Some(&won));
             assert_eq!(rest, all[count..], "after {count}");
         }
-        assert_eq!(missing(&Done::default(), id, "m", &versions, None).len(), 2, "nothing won");
+        assert_eq!(
+            missing(&Done::default(), id, "m", &versions, None).len(),
+            2,
+            "nothing won"
+        );
         assert_eq!(missing(&Done::default(), id, "m", &[], None), []);
     }
 
     #[test]
     fn hostile_names_lead_nowhere_and_are_told_apart() {
         let id = DebateId::new();
-        let names = ["../../etc", "ETC", "\u{1b}[31m", "…", ".git", "con", "com1", "a\nDebate-Version: 9", "x <y>"];
-        let versions: Vec<Version> =
-            names.iter().zip(1..).map(|(name, number)| version(number, name, &format!("proposal/{name}"), "x")).collect();
+        let names = [
+            "../../etc",
+            "ETC",
+            "\u{1b}[31m",
+            "…",
+            ".git",
+            "con",
+            "com1",
+            "a\nDebate-Version: 9",
+            "x <y>",
+        ];
+        let versions: Vec<Version> = names
+            .iter()
+            .zip(1..)
+            .map(|(name, number)| version(number, name, &format!("proposal/{name}"), "x"))
+            .collect();
         let steps = missing(&Done::default(), id, "m", &versions, None);
-        let files: Vec<&str> = steps.iter().map(|step| step.files[0].0.rsplit_once('/').expect("a folder").1).collect();
-        assert_eq!(files, ["etc", "etc-2", "31m", "candidate", "git", "con-agent", "agent-com1", "a-debate-version--9", "x--y"]);
+        let files: Vec<&str> = steps
+            .iter()
+            .map(|step| step.files[0].0.rsplit_once('/').expect("a folder").1)
+            .collect();
+        assert_eq!(
+            files,
+            [
+                "etc",
+                "etc-2",
+                "31m",
+                "candidate",
+                "git",
+                "con-agent",
+                "agent-com1",
+                "a-debate-version--9",
+                "x--y"
+            ]
+        );
         for step in &steps {
             crate::git::worktree::check_name(&step.files[0].0).expect("a plain name");
-            assert_eq!(step.message.lines().filter(|line| line.starts_with(VERSION)).count(), 1, "{:?}", step.message);
-            assert!(!step.author.is_empty() && !step.author.contains(['<', '>', '\n', '\u{1b}']), "{:?}", step.author);
+            assert_eq!(
+                step.message
+                    .lines()
+                    .filter(|line| line.starts_with(VERSION))
+                    .count(),
+                1,
+                "{:?}",
+                step.message
+            );
+            assert!(
+                !step.author.is_empty() && !step.author.contains(['<', '>', '\n', '\u{1b}']),
+                "{:?}",
+                step.author
+            );
         }
     }
 }

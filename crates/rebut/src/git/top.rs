@@ -1,5 +1,6 @@
-//! Which folder a repository's files are in. The repository's own settings can name any other folder as its working tree, and a `.git` file any other
-//! repository: both are looked at before a file is read.
+//! Which folder a repository's files are in. The repository's own settings can name any other
+//! folder as its working tree, and a `.git` file any other repository: both are looked at before a
+//! file is read.
 
 use super::{first_line, git, succeeded};
 use crate::{
@@ -12,35 +13,64 @@ use std::{
     path::{Path, PathBuf},
 };
 
-/// The top of the working tree that `dir` is in. Refused where what git says is not what lies there.
+/// The top of the working tree that `dir` is in. Refused where what git says is not what lies
+/// there.
 pub(super) fn top(dir: &Path) -> Result<PathBuf, CliError> {
     check_regular(dir)?;
     let asked = git(dir, &["rev-parse", "--is-inside-work-tree"])?;
     if !asked.status.success() {
         let why = first_line(&asked.stderr);
-        return Err(CliError::usage(format!("--diff needs a git repository here: {why}")).hint("give a file instead: rebut review FILE"));
+        return Err(
+            CliError::usage(format!("--diff needs a git repository here: {why}"))
+                .hint("give a file instead: rebut review FILE"),
+        );
     }
     let top = one(dir, "find the repository's directory", "--show-toplevel")?;
     let inner = one(dir, "find the repository", "--absolute-git-dir")?;
     let outer = top.join(".git");
-    let here = dir.canonicalize().map_err(|error| CliError::file("enter", dir, &error))?;
+    let here = dir
+        .canonicalize()
+        .map_err(|error| CliError::file("enter", dir, &error))?;
     if !here.starts_with(&top) || outer.symlink_metadata().is_err() {
-        return Err(refused(&format!("the settings of this repository say that its files are in {}", top.display())));
+        return Err(refused(&format!(
+            "the settings of this repository say that its files are in {}",
+            top.display()
+        )));
     }
     if outer.is_symlink() {
-        return Err(refused(&format!("{} is a link to another repository", outer.display())));
+        return Err(refused(&format!(
+            "{} is a link to another repository",
+            outer.display()
+        )));
     }
     if inner != outer && !belongs(&inner, &outer, &top)? {
-        return Err(refused(&format!("{} names the repository {}, which knows nothing of it", outer.display(), inner.display())));
+        return Err(refused(&format!(
+            "{} names the repository {}, which knows nothing of it",
+            outer.display(),
+            inner.display()
+        )));
     }
     // A worktree shares the objects of the repository that it lies in; nothing else shares any.
     let shared = dir.join(one(dir, "find the repository", "--git-common-dir")?);
-    let shared = shared.canonicalize().map_err(|error| CliError::file("find", &shared, &error))?;
-    let inner = inner.canonicalize().map_err(|error| CliError::file("find", &inner, &error))?;
+    let shared = shared
+        .canonicalize()
+        .map_err(|error| CliError::file("find", &shared, &error))?;
+    let inner = inner
+        .canonicalize()
+        .map_err(|error| CliError::file("find", &inner, &error))?;
     check_plain(&shared)?;
-    if !inner.starts_with(&shared) || shared.join("objects/info/alternates").symlink_metadata().is_ok() {
-        let error = refused("it takes its history from another repository (alternates, a shared folder or a link)");
-        return Err(error.and_hint("or make it whole: git repack -a -d, then remove .git/objects/info/alternates"));
+    if !inner.starts_with(&shared)
+        || shared
+            .join("objects/info/alternates")
+            .symlink_metadata()
+            .is_ok()
+    {
+        let error = refused(
+            "it takes its history from another repository (alternates, a shared folder or a link)",
+        );
+        return Err(error.and_hint(
+            "or make it whole: git repack -a -d, then remove .git/objects/info/alternates",
+        ));
     }
     Ok(top)
 }
@@ -60,23 +90,44 @@ const READ_FIRST: &[&str] = &[
     ".gitattributes",
 ];
 
-/// Refuses a repository in which one of these is a pipe or a device: git would wait for it, or never come to its end.
+/// Refuses a repository in which one of these is a pipe or a device: git would wait for it, or
+/// never come to its end.
 fn check_regular(dir: &Path) -> Result<(), CliError> {
-    let above = dir.ancestors().find(|dir| dir.join(".git").symlink_metadata().is_ok());
-    let is_odd = |file: &PathBuf| file.metadata().is_ok_and(|found| !found.is_file() && !found.is_dir());
-    let odd = above.and_then(|top| READ_FIRST.iter().map(|name| top.join(name)).chain([top.join(".git")]).find(is_odd));
-    odd.map_or(Ok(()), |file| Err(refused(&format!("{} is no regular file", file.display()))))
+    let above = dir
+        .ancestors()
+        .find(|dir| dir.join(".git").symlink_metadata().is_ok());
+    let is_odd = |file: &PathBuf| {
+        file.metadata()
+            .is_ok_and(|found| !found.is_file() && !found.is_dir())
+    };
+    let odd = above.and_then(|top| {
+        READ_FIRST
+            .iter()
+            .map(|name| top.join(name))
+            .chain([top.join(".git")])
+            .find(is_odd)
+    });
+    odd.map_or(Ok(()), |file| {
+        Err(refused(&format!("{} is no regular file", file.display())))
+    })
 }
 
-/// Parts of a repository's own folder that git follows to wherever they lead. Hooks are often links, and are never run here.
+/// Parts of a repository's own folder that git follows to wherever they lead. Hooks are often
+/// links, and are never run here.
 const FOLLOWED: &[&str] = &["objects", "refs", "logs", "info", "worktrees", "reftable"];
 /// So many files are looked at; no repository that people work in has more that are not packed.
 const MOST_FILES: usize = 2_000_000;
 
-/// Refuses a repository with a link or a pipe among its own files: history would be read from, or written to, somewhere else.
+/// Refuses a repository with a link or a pipe among its own files: history would be read from, or
+/// written to, somewhere else.
 fn check_plain(git_dir: &Path) -> Result<(), CliError> {
     let failed = |error: std::io::Error| CliError::file("read", git_dir, &error);
-    let odd = |path: &Path| refused(&format!("{} is no regular file or folder", on_one_line(&path.display().to_string())));
+    let odd = |path: &Path| {
+        refused(&format!(
+            "{} is no regular file or folder",
+            on_one_line(&path.display().to_string())
+        ))
+    };
     let mut folders = vec![(Folder::own(git_dir).map_err(failed)?, true)];
     let mut seen = 0;
     while let Some((folder, is_first)) = folders.pop() {
@@ -99,31 +150,48 @@ fn check_plain(git_dir: &Path) -> Result<(), CliError> {
     Ok(())
 }
 
-/// Refuses settings that hold only under some condition: they could hold where a worktree is made and not where they were looked for.
+/// Refuses settings that hold only under some condition: they could hold where a worktree is made
+/// and not where they were looked for.
 pub(super) fn check_includes(git_dir: &Path) -> Result<(), CliError> {
     for file in ["config", "config.worktree"].map(|name| git_dir.join(name)) {
-        let listed =
-            super::output(super::quiet(git_dir).args(["config", "--file"]).arg(&file).args(["--name-only", "--get-regexp", "^include"]))?;
+        let listed = super::output(
+            super::quiet(git_dir)
+                .args(["config", "--file"])
+                .arg(&file)
+                .args(["--name-only", "--get-regexp", "^include"]),
+        )?;
         if !listed.stdout.is_empty() {
-            return Err(
-                refused("its settings include others").and_hint(format!("take `include` and `includeIf` out of {}", file.display()))
-            );
+            return Err(refused("its settings include others").and_hint(format!(
+                "take `include` and `includeIf` out of {}",
+                file.display()
+            )));
         }
     }
     Ok(())
 }
 
-/// Whether the repository behind a `.git` file names it in turn: by a worktree's pointer back, or as the place of a submodule.
+/// Whether the repository behind a `.git` file names it in turn: by a worktree's pointer back, or
+/// as the place of a submodule.
 fn belongs(inner: &Path, outer: &Path, top: &Path) -> Result<bool, CliError> {
-    let same = |one: &Path, other: &Path| one.canonicalize().is_ok_and(|one| other.canonicalize().is_ok_and(|other| one == other));
+    let same = |one: &Path, other: &Path| {
+        one.canonicalize()
+            .is_ok_and(|one| other.canonicalize().is_ok_and(|other| one == other))
+    };
     if outer.is_dir() {
         return Ok(same(inner, outer));
     }
-    let back = pointer_back(inner).ok().map(|back| inner.join(back.trim_end()));
+    let back = pointer_back(inner)
+        .ok()
+        .map(|back| inner.join(back.trim_end()));
     if back.is_some_and(|back| same(&back, outer)) {
         return Ok(true);
     }
-    let place = super::output(super::quiet(inner).args(["config", "--file"]).arg(inner.join("config")).args(["core.worktree"]))?;
+    let place = super::output(
+        super::quiet(inner)
+            .args(["config", "--file"])
+            .arg(inner.join("config"))
+            .args(["core.worktree"]),
+    )?;
     let place = String::from_utf8_lossy(&place.stdout).trim_end().to_owned();
     Ok(!place.is_empty() && same(&inner.join(place), top))
 }
@@ -133,7 +201,10 @@ fn pointer_back(inner: &Path) -> io::Result<String> {
     /// More bytes than a `gitdir` file ever has.
     const LONGEST: u64 = 64 << 10;
     let mut text = String::new();
-    Folder::own(inner)?.open(Path::new("gitdir"))?.take(LONGEST).read_to_string(&mut text)?;
+    Folder::own(inner)?
+        .open(Path::new("gitdir"))?
+        .take(LONGEST)
+        .read_to_string(&mut text)?;
     Ok(text)
 }
 

@@ -1,4 +1,5 @@
-//! Files that git does not know yet, told as a diff that adds them. Git itself is only asked for their names.
+//! Files that git does not know yet, told as a diff that adds them. Git itself is only asked for
+//! their names.
 
 use super::{Change, SECRETS, git, succeeded};
 use crate::{beneath::Folder, context::is_denied, error::CliError};
@@ -15,7 +16,16 @@ const TOO_MUCH: &str = "is new, and too much together with the others";
 
 /// Adds them to a change, unless they are ignored, and says which are left out.
 pub fn add(change: &mut Change, top: &Path, deny: &[String]) -> Result<(), CliError> {
-    let listed = git(top, &["ls-files", "--others", "--exclude-standard", "--full-name", "-z"])?;
+    let listed = git(
+        top,
+        &[
+            "ls-files",
+            "--others",
+            "--exclude-standard",
+            "--full-name",
+            "-z",
+        ],
+    )?;
     let names = succeeded("list the new files", listed)?;
     let mut room = MOST_BYTES.min(super::MOST_BYTES.saturating_sub(change.text.len()));
     for name in names.split('\0').filter(|name| !name.is_empty()) {
@@ -45,17 +55,30 @@ fn content(top: &Path, name: &str, deny: &[String], room: u64) -> Result<String,
     }
     let file = match Folder::own(top).and_then(|top| top.open(Path::new(name))) {
         Ok(file) => file,
-        Err(error) if matches!(error.kind(), ErrorKind::NotFound | ErrorKind::PermissionDenied) => return Err("cannot be read"),
+        Err(error)
+            if matches!(
+                error.kind(),
+                ErrorKind::NotFound | ErrorKind::PermissionDenied
+            ) =>
+        {
+            return Err("cannot be read");
+        }
         Err(_) => return Err("is new, and no plain file"),
     };
     let mut bytes = Vec::new();
     // One byte more than there is room for shows that there is more.
-    file.take(room + 1).read_to_end(&mut bytes).map_err(|_| "cannot be read")?;
+    file.take(room + 1)
+        .read_to_end(&mut bytes)
+        .map_err(|_| "cannot be read")?;
     if bytes.len() as u64 > room {
         return Err(TOO_MUCH);
     }
     let text = String::from_utf8(bytes).map_err(|_| "is not text")?;
-    if text.contains('\0') { Err("is not text") } else { Ok(text) }
+    if text.contains('\0') {
+        Err("is not text")
+    } else {
+        Ok(text)
+    }
 }
 
 /// The diff by which a file comes into being.
@@ -84,19 +107,31 @@ mod tests {
     #[test]
     fn a_new_file_is_told_as_git_would() {
         let rows = [
-            ("one\ntwo\n", "--- /dev/null\n+++ b/x.md\n@@ -0,0 +1,2 @@\n+one\n+two\n"),
-            ("one", "--- /dev/null\n+++ b/x.md\n@@ -0,0 +1,1 @@\n+one\n\\ No newline at end of file\n"),
+            (
+                "one\ntwo\n",
+                "--- /dev/null\n+++ b/x.md\n@@ -0,0 +1,2 @@\n+one\n+two\n",
+            ),
+            (
+                "one",
+                "--- /dev/null\n+++ b/x.md\n@@ -0,0 +1,1 @@\n+one\n\\ No newline at end of file\n",
+            ),
             ("", ""),
         ];
         for (text, expected) in rows {
-            assert_eq!(added("x.md", text), format!("diff --git a/x.md b/x.md\nnew file mode 100644\n{expected}"), "{text:?}");
+            assert_eq!(
+                added("x.md", text),
+                format!("diff --git a/x.md b/x.md\nnew file mode 100644\n{expected}"),
+                "{text:?}"
+            );
         }
     }
 
     #[test]
     fn only_plain_texts_that_fit_are_sent() {
         let dir = tempfile::tempdir().expect("a directory");
-        let write = |name: &str, bytes: &[u8]| std::fs::write(dir.path().join(name), bytes).expect("a file");
+        let write = |name: &str, bytes: &[u8]| {
+            std::fs::write(dir.path().join(name), bytes).expect("a file")
+        };
         write("fine.md", b"ten bytes\n");
         write("picture.png", b"a\0b");
         write("latin.txt", b"\xe9");
@@ -115,12 +150,19 @@ mod tests {
             ("gone.md", 10, Err("cannot be read")),
         ];
         for (name, room, expected) in rows {
-            assert_eq!(content(dir.path(), name, &["private*".to_owned()], room), expected, "{name:?}");
+            assert_eq!(
+                content(dir.path(), name, &["private*".to_owned()], room),
+                expected,
+                "{name:?}"
+            );
         }
         #[cfg(unix)]
         {
             std::os::unix::fs::symlink("fine.md", dir.path().join("link.md")).expect("a link");
-            assert!(content(dir.path(), "link.md", &[], 10).is_err(), "a link is not followed");
+            assert!(
+                content(dir.path(), "link.md", &[], 10).is_err(),
+                "a link is not followed"
+            );
         }
     }
 }

@@ -1,5 +1,6 @@
-//! A temporary worktree and branch `debate/<id>` of a user's repository. The user's checkout, index, settings and hooks are never touched,
-//! and nothing the repository names is run: no hook, filter, watcher, helper, pager or other program.
+//! A temporary worktree and branch `debate/<id>` of a user's repository. The user's checkout,
+//! index, settings and hooks are never touched, and nothing the repository names is run: no hook,
+//! filter, watcher, helper, pager or other program.
 
 mod names;
 mod owner;
@@ -23,7 +24,8 @@ use std::{
     path::{Path, PathBuf},
 };
 
-/// A worktree while it is there. Dropping it without [`Worktree::remove`] leaves it to the next [`clean_up`].
+/// A worktree while it is there. Dropping it without [`Worktree::remove`] leaves it to the next
+/// [`clean_up`].
 pub struct Worktree {
     owner: Owner,
 }
@@ -40,30 +42,56 @@ pub enum Branch {
 }
 
 impl Worktree {
-    /// Makes the worktree of a debate below `home`, on a branch of its own. `if_we_die` is what becomes of that branch then.
-    pub fn create(home: &Path, repository: Repository, debate: DebateId, if_we_die: Branch) -> Result<Self, CliError> {
+    /// Makes the worktree of a debate below `home`, on a branch of its own. `if_we_die` is what
+    /// becomes of that branch then.
+    pub fn create(
+        home: &Path,
+        repository: Repository,
+        debate: DebateId,
+        if_we_die: Branch,
+    ) -> Result<Self, CliError> {
         let branch = branch_of(debate);
         if repository.tip(&branch)?.is_some() {
-            let hint = format!("it may hold an earlier try; remove it with: git branch -D {branch}");
+            let hint =
+                format!("it may hold an earlier try; remove it with: git branch -D {branch}");
             return Err(CliError::usage(format!("there is a branch {branch} already")).hint(hint));
         }
         Self::make(home, repository, debate, if_we_die, None)
     }
 
-    /// Makes it again on the branch that an earlier process left, or on a new one where that is gone.
+    /// Makes it again on the branch that an earlier process left, or on a new one where that is
+    /// gone.
     pub fn reopen(home: &Path, repository: Repository, debate: DebateId) -> Result<Self, CliError> {
         let tip = repository.tip(&branch_of(debate))?;
         Self::make(home, repository, debate, Branch::Keep, tip)
     }
 
-    fn make(home: &Path, from: Repository, debate: DebateId, if_we_die: Branch, tip: Option<String>) -> Result<Self, CliError> {
-        let Repository { dir: repository, base } = from;
+    fn make(
+        home: &Path,
+        from: Repository,
+        debate: DebateId,
+        if_we_die: Branch,
+        tip: Option<String>,
+    ) -> Result<Self, CliError> {
+        let Repository {
+            dir: repository,
+            base,
+        } = from;
         let is_new = tip.is_none();
         let (branch, tip) = (branch_of(debate), tip.unwrap_or_else(|| base.clone()));
-        let owned = Owned { repository, branch, tip, base, stays: if_we_die == Branch::Keep };
-        let worktree = Self { owner: Owner::take(home, debate, owned)? };
+        let owned = Owned {
+            repository,
+            branch,
+            tip,
+            base,
+            stays: if_we_die == Branch::Keep,
+        };
+        let worktree = Self {
+            owner: Owner::take(home, debate, owned)?,
+        };
         if let Err(error) = worktree.add(is_new) {
-            // Why it could not be made matters; what is left of it goes at the next start at the latest.
+            // Why it could not be made matters; what is left of it goes at the next start at the
+            // latest.
             let _ = worktree.remove(if is_new { Branch::Keep } else { Branch::Leave });
             return Err(error);
         }
@@ -71,11 +99,41 @@ impl Worktree {
     }
 
     fn add(&self, is_new: bool) -> Result<(), CliError> {
-        let Owned { repository, branch, base, .. } = &self.owner.owned;
+        let Owned {
+            repository,
+            branch,
+            base,
+            ..
+        } = &self.owner.owned;
         let path = self.path();
-        let args = ["worktree", "add", "--quiet", "--no-track", "--no-guess-remote", "-b", branch, "--"].map(OsStr::new);
-        let (args, at) = if is_new { (&args[..], base) } else { (&["worktree", "add", "--quiet", "--"].map(OsStr::new)[..], branch) };
-        succeeded("make a worktree", git(repository, &[args, &[path.as_os_str(), OsStr::new(at)]].concat(), b"")?).map(drop)
+        let args = [
+            "worktree",
+            "add",
+            "--quiet",
+            "--no-track",
+            "--no-guess-remote",
+            "-b",
+            branch,
+            "--",
+        ]
+        .map(OsStr::new);
+        let (args, at) = if is_new {
+            (&args[..], base)
+        } else {
+            (
+                &["worktree", "add", "--quiet", "--"].map(OsStr::new)[..],
+                branch,
+            )
+        };
+        succeeded(
+            "make a worktree",
+            git(
+                repository,
+                &[args, &[path.as_os_str(), OsStr::new(at)]].concat(),
+                b"",
+            )?,
+        )
+        .map(drop)
     }
 
     /// Where its files are.
@@ -112,30 +170,72 @@ impl Worktree {
         let tree = self.one("keep the files", &["write-tree"], b"")?;
         let before = self.owner.owned.tip.clone();
         let date = format!("@{} +0000", step.at);
-        let words = [("GIT_AUTHOR_NAME", &*step.author), ("GIT_AUTHOR_DATE", &date), ("GIT_COMMITTER_DATE", &date)];
+        let words = [
+            ("GIT_AUTHOR_NAME", &*step.author),
+            ("GIT_AUTHOR_DATE", &date),
+            ("GIT_COMMITTER_DATE", &date),
+        ];
         let args = ["commit-tree", "--no-gpg-sign", "-p", &before, &tree];
         let made = git_as(&words, &self.path(), &args, step.message.as_bytes())?;
         let commit = succeeded("commit", made)?.trim().to_owned();
-        self.one("move the branch", &["update-ref", &reference(self.branch()), &commit, &before], b"")?;
+        self.one(
+            "move the branch",
+            &["update-ref", &reference(self.branch()), &commit, &before],
+            b"",
+        )?;
         self.owner.moved(&commit)
     }
 
     fn enter(&self, name: &str, code: &str) -> Result<(), CliError> {
         // First: where no such file can be, nothing is committed.
         replace(&self.path().join(name), code.as_bytes())?;
-        let blob = self.one("keep the code", &["hash-object", "-w", "-t", "blob", "--no-filters", "--stdin"], code.as_bytes())?;
-        let known = self.one("look for the file", &["ls-files", "--stage", "--", &format!(":(top,literal){name}")], b"")?;
-        let mode = if known.starts_with("100755 ") { "100755" } else { "100644" };
-        self.one("enter the file", &["update-index", "--add", "--cacheinfo", &format!("{mode},{blob},{name}")], b"").map(drop)
+        let blob = self.one(
+            "keep the code",
+            &["hash-object", "-w", "-t", "blob", "--no-filters", "--stdin"],
+            code.as_bytes(),
+        )?;
+        let known = self.one(
+            "look for the file",
+            &[
+                "ls-files",
+                "--stage",
+                "--",
+                &format!(":(top,literal){name}"),
+            ],
+            b"",
+        )?;
+        let mode = if known.starts_with("100755 ") {
+            "100755"
+        } else {
+            "100644"
+        };
+        self.one(
+            "enter the file",
+            &[
+                "update-index",
+                "--add",
+                "--cacheinfo",
+                &format!("{mode},{blob},{name}"),
+            ],
+            b"",
+        )
+        .map(drop)
     }
 
     fn take_out(&self, name: &str) -> Result<(), CliError> {
         let path = self.path().join(name);
         match fs::remove_file(&path) {
-            Err(error) if error.kind() != ErrorKind::NotFound => return Err(CliError::file("remove", &path, &error)),
+            Err(error) if error.kind() != ErrorKind::NotFound => {
+                return Err(CliError::file("remove", &path, &error));
+            }
             _ => {}
         }
-        self.one("take out the file", &["update-index", "--force-remove", "--", name], b"").map(drop)
+        self.one(
+            "take out the file",
+            &["update-index", "--force-remove", "--", name],
+            b"",
+        )
+        .map(drop)
     }
 
     fn one(&self, doing: &str, args: &[&str], input: &[u8]) -> Result<String, CliError> {
@@ -154,7 +254,11 @@ pub fn clean_up(home: &Path) -> Result<usize, CliError> {
     let dead = Owner::of_the_dead(home)?;
     let count = dead.len();
     for owner in dead {
-        let branch = if owner.owned.stays { Branch::Keep } else { Branch::Remove };
+        let branch = if owner.owned.stays {
+            Branch::Keep
+        } else {
+            Branch::Remove
+        };
         remove(&owner.folder(), &owner.owned, branch)?;
         owner.release()?;
     }
@@ -164,12 +268,19 @@ pub fn clean_up(home: &Path) -> Result<usize, CliError> {
 /// Takes a worktree away, whatever of it is there.
 fn remove(folder: &Path, owned: &Owned, branch: Branch) -> Result<(), CliError> {
     if owned.repository.is_dir() {
-        // It may never have been made, or be gone already: what counts is that nothing is left, which is looked at below.
+        // It may never have been made, or be gone already: what counts is that nothing is left,
+        // which is looked at below.
         let args = ["worktree", "remove", "--force", "--"].map(OsStr::new);
-        git(&owned.repository, &[&args[..], &[folder.as_os_str()]].concat(), b"")?;
+        git(
+            &owned.repository,
+            &[&args[..], &[folder.as_os_str()]].concat(),
+            b"",
+        )?;
     }
     match fs::remove_dir_all(folder) {
-        Err(error) if error.kind() != ErrorKind::NotFound => return Err(CliError::file("remove", folder, &error)),
+        Err(error) if error.kind() != ErrorKind::NotFound => {
+            return Err(CliError::file("remove", folder, &error));
+        }
         _ => {}
     }
     // Only at this commit: what else was committed there stays.
@@ -179,7 +290,11 @@ fn remove(folder: &Path, owned: &Owned, branch: Branch) -> Result<(), CliError> 
         Branch::Leave => return Ok(()),
     };
     if owned.repository.is_dir() {
-        git(&owned.repository, &["update-ref", "-d", &reference(&owned.branch), at], b"")?;
+        git(
+            &owned.repository,
+            &["update-ref", "-d", &reference(&owned.branch), at],
+            b"",
+        )?;
     }
     Ok(())
 }

@@ -30,10 +30,19 @@ impl Place {
         let why = match self.standing()? {
             Standing::Trusted => return Ok(()),
             Standing::Changed => "has another sealing key than before: somebody has replaced it",
-            Standing::Unknown => "is not empty and was not made by you on this machine: it may have come with the project",
+            Standing::Unknown => {
+                "is not empty and was not made by you on this machine: it may have come with the \
+                 project"
+            }
         };
-        let message = format!("the data folder {} {why}", on_one_line(&self.dir.display().to_string()));
-        Err(CliError::usage(message).hint(format!("see what it would allow: {}; or name another folder", command("trust"))))
+        let message = format!(
+            "the data folder {} {why}",
+            on_one_line(&self.dir.display().to_string())
+        );
+        Err(CliError::usage(message).hint(format!(
+            "see what it would allow: {}; or name another folder",
+            command("trust")
+        )))
     }
 
     /// Refuses a data folder of which git has files: a pull would replace debates,
@@ -42,19 +51,23 @@ impl Place {
         if !self.may_be_brought()? {
             return Ok(());
         }
-        let Some(file) = git::first_tracked(&self.dir)? else { return Ok(()) };
-        // Whoever wrote that file may have written others: once git tracks none of them, the user looks
-        // before they count.
+        let Some(file) = git::first_tracked(&self.dir)? else {
+            return Ok(());
+        };
+        // Whoever wrote that file may have written others: once git tracks none of them, the user
+        // looks before they count.
         if let Some(record) = self.record() {
             record.revoke(&self.whole())?;
         }
         let dir = on_one_line(&self.dir.display().to_string());
         let message = format!(
-            "git tracks `{}` in the data folder {dir}: whoever changes the repository could replace your debates",
+            "git tracks `{}` in the data folder {dir}: whoever changes the repository could \
+             replace your debates",
             on_one_line(&file)
         );
         let hint = format!(
-            "take the folder out of the repository (git rm -r --cached), then see what it allows ({}); or name another: --data DIR",
+            "take the folder out of the repository (git rm -r --cached), then see what it allows \
+             ({}); or name another: --data DIR",
             command("trust")
         );
         Err(CliError::usage(message).hint(hint))
@@ -63,8 +76,10 @@ impl Place {
     /// The database as it would be opened, on a copy: looking must change nothing.
     /// `None` where there is none.
     pub fn copied_database(&self) -> Result<Option<(TempDir, SqliteStore)>, CliError> {
-        let dir = tempfile::tempdir().map_err(|error| CliError::failed(format!("no temporary folder: {error}")))?;
-        let folder = Folder::own(&self.dir).map_err(|error| CliError::file("look into", &self.dir, &error))?;
+        let dir = tempfile::tempdir()
+            .map_err(|error| CliError::failed(format!("no temporary folder: {error}")))?;
+        let folder = Folder::own(&self.dir)
+            .map_err(|error| CliError::file("look into", &self.dir, &error))?;
         for name in ["rebut.db", "rebut.db-wal", "rebut.db-journal"] {
             let failed = |error: io::Error| CliError::file("read", &self.dir.join(name), &error);
             let from = match folder.open(Path::new(name)) {
@@ -72,14 +87,22 @@ impl Place {
                 from => from.map_err(failed)?,
             };
             if from.metadata().map_err(failed)?.len() > MOST_BYTES {
-                let message = format!("{} is too large to be looked into", self.dir.join(name).display());
-                return Err(CliError::failed(message).hint("export what you need of it where it was made: rebut export"));
+                let message = format!(
+                    "{} is too large to be looked into",
+                    self.dir.join(name).display()
+                );
+                return Err(CliError::failed(message)
+                    .hint("export what you need of it where it was made: rebut export"));
             }
             let mut to = File::create(dir.path().join(name)).map_err(failed)?; // tidy: a new folder of this process
             io::copy(&mut from.take(MOST_BYTES), &mut to).map_err(failed)?;
         }
         let file = dir.path().join("rebut.db");
-        if file.exists() { Ok(Some((dir, SqliteStore::open(&file)?))) } else { Ok(None) }
+        if file.exists() {
+            Ok(Some((dir, SqliteStore::open(&file)?)))
+        } else {
+            Ok(None)
+        }
     }
 
     /// How the data folder stands. Whatever does not lie in a project is the user's own choice,
@@ -88,7 +111,9 @@ impl Place {
         if !self.may_be_brought()? {
             return Ok(Standing::Trusted);
         }
-        let Some(record) = self.record() else { return Ok(Standing::Unknown) };
+        let Some(record) = self.record() else {
+            return Ok(Standing::Unknown);
+        };
         // Somebody may be making it right now.
         let _lock = record.lock()?;
         let seal = reading::text_if_there(&self.dir.join(SEAL))?.unwrap_or_default();
@@ -109,11 +134,14 @@ impl Place {
     /// and remembers that this folder was made here.
     pub fn claim(&self) -> Result<(), CliError> {
         match self.record() {
-            Some(record) if self.in_project && self.is_empty()? == Some(true) => record.record_new(&self.whole(), Vec::new(), || {
-                Folder::own_or_new(&self.dir).map_err(|error| CliError::file("create", &self.dir, &error))?;
-                // Of two that begin at once, the second finds the key that the first made.
-                self.seal_text()
-            }),
+            Some(record) if self.in_project && self.is_empty()? == Some(true) => {
+                record.record_new(&self.whole(), Vec::new(), || {
+                    Folder::own_or_new(&self.dir)
+                        .map_err(|error| CliError::file("create", &self.dir, &error))?;
+                    // Of two that begin at once, the second finds the key that the first made.
+                    self.seal_text()
+                })
+            }
             _ => Ok(()),
         }
     }
@@ -123,14 +151,17 @@ impl Place {
     /// Whoever brought it has its sealing key, and could bring another folder with the same.
     /// So it gets a new one; seals of the old one still count.
     pub fn trust_it(&self, allows: Vec<String>) -> Result<(), CliError> {
-        let Some(record) = self.record() else { return Ok(()) };
+        let Some(record) = self.record() else {
+            return Ok(());
+        };
         record.record_new(&self.whole(), allows, || {
             let path = self.dir.join(SEAL);
             if let Some(text) = reading::text_if_there(&path)? {
                 if let Some(secret) = decode_hex(text.trim()) {
                     self.trust(Seal::from_secret(&secret).public())?;
                 }
-                let removed = Folder::own(&self.dir).and_then(|folder| folder.remove(OsStr::new(SEAL)));
+                let removed =
+                    Folder::own(&self.dir).and_then(|folder| folder.remove(OsStr::new(SEAL)));
                 removed.map_err(|error| CliError::file("remove", &path, &error))?;
             }
             self.seal_text()
@@ -161,7 +192,9 @@ pub fn whole(path: &Path) -> PathBuf {
 
 /// The text by which something that is trusted is known: a data folder's sealing key, a file's own.
 pub fn known_by(path: &Path) -> Option<String> {
-    reading::text(&path.join(SEAL)).or_else(|_| reading::text(path)).ok()
+    reading::text(&path.join(SEAL))
+        .or_else(|_| reading::text(path))
+        .ok()
 }
 
 #[cfg(test)]
@@ -171,7 +204,12 @@ mod tests {
 
     /// A place in a project, and the user's own folder.
     fn place(at: &Path) -> Place {
-        Place { dir: at.join("clone/data"), server: None, state: Some(at.join("state")), in_project: true }
+        Place {
+            dir: at.join("clone/data"),
+            server: None,
+            state: Some(at.join("state")),
+            in_project: true,
+        }
     }
 
     #[test]
@@ -181,7 +219,12 @@ mod tests {
         place.check_not_brought().expect("nothing is there yet");
         place.claim().expect("claimed");
         #[cfg(unix)]
-        assert_eq!(std::os::unix::fs::PermissionsExt::mode(&fs::metadata(&place.dir).expect("a folder").permissions()) & 0o777, 0o700);
+        assert_eq!(
+            std::os::unix::fs::PermissionsExt::mode(
+                &fs::metadata(&place.dir).expect("a folder").permissions()
+            ) & 0o777,
+            0o700
+        );
         fs::write(place.dir.join("rebut.db"), "debates").expect("a file");
         place.check_not_brought().expect("made here");
         place.claim().expect("there is nothing to do");
@@ -190,8 +233,13 @@ mod tests {
         place.trust_it(vec![]).expect("trusted");
         place.check_not_brought().expect("trusted");
         let known = fs::read_to_string(place.dir.join("trusted.keys")).expect("keys");
-        assert_eq!(known.trim(), Seal::from_secret(&[0; 32]).public(), "old seals still count");
-        fs::write(place.dir.join(SEAL), "00".repeat(32)).expect("the key of whoever brought it, once more");
+        assert_eq!(
+            known.trim(),
+            Seal::from_secret(&[0; 32]).public(),
+            "old seals still count"
+        );
+        fs::write(place.dir.join(SEAL), "00".repeat(32))
+            .expect("the key of whoever brought it, once more");
         assert_eq!(place.standing().expect("known"), Standing::Changed);
     }
 
@@ -204,10 +252,21 @@ mod tests {
             fs::write(place.dir.join(file), "00".repeat(32)).expect("a file");
             let error = place.check_not_brought().expect_err(file).to_string();
             assert!(error.contains("was not made by you"), "{file}: {error}");
-            let elsewhere = Place { in_project: false, ..place.clone() };
-            elsewhere.check_not_brought().expect("the user's own choice");
-            let homeless = Place { state: None, ..place };
-            assert!(homeless.check_not_brought().is_err(), "nothing can be known without a home");
+            let elsewhere = Place {
+                in_project: false,
+                ..place.clone()
+            };
+            elsewhere
+                .check_not_brought()
+                .expect("the user's own choice");
+            let homeless = Place {
+                state: None,
+                ..place
+            };
+            assert!(
+                homeless.check_not_brought().is_err(),
+                "nothing can be known without a home"
+            );
         }
     }
 }

@@ -1,41 +1,68 @@
-//! Just enough of Python's form to find a function in a text: where its signature, its docstring and its body are. Nothing is run.
+//! Just enough of Python's form to find a function in a text: where its signature, its docstring
+//! and its body are. Nothing is run.
 
 use std::ops::Range;
 
-/// A program whose function does nothing: the body of `entry` becomes `return None`; signature, docstring, imports and all else stay.
+/// A program whose function does nothing: the body of `entry` becomes `return None`; signature,
+/// docstring, imports and all else stay.
 pub fn broken(source: &str, entry: &str) -> Result<String, String> {
-    let found = definition(source, entry).ok_or_else(|| format!("its solution has no function `{entry}` at the top level"))?;
+    let found = definition(source, entry)
+        .ok_or_else(|| format!("its solution has no function `{entry}` at the top level"))?;
     let before = source[..found.body.start].trim_end_matches([' ', '\t']);
     let on_the_same_line = !before.ends_with('\n');
-    let (gap, indent) = if on_the_same_line { (" ", "") } else { ("", found.indent.as_str()) };
-    Ok(format!("{before}{gap}{indent}return None\n{}", &source[found.body.end..]))
+    let (gap, indent) = if on_the_same_line {
+        (" ", "")
+    } else {
+        ("", found.indent.as_str())
+    };
+    Ok(format!(
+        "{before}{gap}{indent}return None\n{}",
+        &source[found.body.end..]
+    ))
 }
 
 /// The signature of a top-level function on one line, with its colon.
 pub fn signature(source: &str, entry: &str) -> Option<String> {
     let found = definition(source, entry)?;
-    Some(source[found.signature].split_whitespace().collect::<Vec<_>>().join(" "))
+    Some(
+        source[found.signature]
+            .split_whitespace()
+            .collect::<Vec<_>>()
+            .join(" "),
+    )
 }
 
-/// A function's beginning (signature and docstring) and its body as one text. The docstring takes the body's indentation: data in which they
-/// differ would be no Python.
+/// A function's beginning (signature and docstring) and its body as one text. The docstring takes
+/// the body's indentation: data in which they differ would be no Python.
 pub fn joined(beginning: &str, body: &str) -> String {
     let ends = statements(beginning);
-    let (Some(last), Some(first)) = (ends.last(), statements(body).into_iter().next()) else { return format!("{beginning}{body}") };
+    let (Some(last), Some(first)) = (ends.last(), statements(body).into_iter().next()) else {
+        return format!("{beginning}{body}");
+    };
     let is_docstring = last.text.start > last.line && is_string(&beginning[last.text.clone()]);
     let differs = beginning[last.line..last.text.start] != body[first.line..first.text.start];
     if !is_docstring || !differs {
         return format!("{beginning}{body}");
     }
     let indent = &body[first.line..first.text.start];
-    format!("{}{indent}{}{body}", &beginning[..last.line], &beginning[last.text.start..])
+    format!(
+        "{}{indent}{}{body}",
+        &beginning[..last.line],
+        &beginning[last.text.start..]
+    )
 }
 
 /// Calls of a function that a text shows as in a Python session: `>>> name(1, 2)`.
 pub fn examples(text: &str, entry: &str) -> Vec<String> {
     let call = format!("{entry}(");
-    let shown = text.lines().filter_map(|line| line.trim().strip_prefix(">>>")).map(str::trim);
-    shown.filter(|line| line.starts_with(&call) && line.ends_with(')')).map(str::to_owned).collect()
+    let shown = text
+        .lines()
+        .filter_map(|line| line.trim().strip_prefix(">>>"))
+        .map(str::trim);
+    shown
+        .filter(|line| line.starts_with(&call) && line.ends_with(')'))
+        .map(str::to_owned)
+        .collect()
 }
 
 struct Definition {
@@ -48,41 +75,78 @@ fn definition(source: &str, entry: &str) -> Option<Definition> {
     let all = statements(source);
     let starts = |statement: &Statement| {
         let text = &source[statement.text.clone()];
-        let rest = text.strip_prefix("async ").unwrap_or(text).trim_start().strip_prefix("def ")?.trim_start();
-        rest.strip_prefix(entry)?.trim_start().starts_with('(').then_some(())
+        let rest = text
+            .strip_prefix("async ")
+            .unwrap_or(text)
+            .trim_start()
+            .strip_prefix("def ")?
+            .trim_start();
+        rest.strip_prefix(entry)?
+            .trim_start()
+            .starts_with('(')
+            .then_some(())
     };
-    let at = all.iter().position(|statement| statement.line == statement.text.start && starts(statement).is_some())?;
+    let at = all.iter().position(|statement| {
+        statement.line == statement.text.start && starts(statement).is_some()
+    })?;
     let head = &all[at];
     let colon = head.colon?;
     let signature = head.text.start..colon + 1;
     let rest = source[colon + 1..head.text.end].trim();
     if !rest.is_empty() && !rest.starts_with('#') {
-        return Some(Definition { signature, body: colon + 1..head.text.end, indent: String::new() });
+        return Some(Definition {
+            signature,
+            body: colon + 1..head.text.end,
+            indent: String::new(),
+        });
     }
-    let inside: Vec<&Statement> = all[at + 1..].iter().take_while(|statement| statement.text.start > statement.line).collect();
+    let inside: Vec<&Statement> = all[at + 1..]
+        .iter()
+        .take_while(|statement| statement.text.start > statement.line)
+        .collect();
     let (first, last) = (inside.first()?, inside.last()?);
     let indent = source[first.line..first.text.start].to_owned();
-    let start = if is_string(&source[first.text.clone()]) { first.text.end } else { first.line };
-    Some(Definition { signature, body: start..last.text.end.max(start), indent })
+    let start = if is_string(&source[first.text.clone()]) {
+        first.text.end
+    } else {
+        first.line
+    };
+    Some(Definition {
+        signature,
+        body: start..last.text.end.max(start),
+        indent,
+    })
 }
 
-/// One statement: where its line begins, its text with the line's end, and the first colon outside brackets.
+/// One statement: where its line begins, its text with the line's end, and the first colon outside
+/// brackets.
 struct Statement {
     line: usize,
     text: Range<usize>,
     colon: Option<usize>,
 }
 
-/// The statements of a text, over as many lines as brackets, strings and backslashes make them. Blank lines and comments are none.
+/// The statements of a text, over as many lines as brackets, strings and backslashes make them.
+/// Blank lines and comments are none.
 fn statements(source: &str) -> Vec<Statement> {
     let bytes = source.as_bytes();
     let (mut found, mut line) = (Vec::new(), 0);
     while line < bytes.len() {
-        let start = (line..bytes.len()).find(|at| !b" \t\x0c".contains(&bytes[*at])).unwrap_or(bytes.len());
+        let start = (line..bytes.len())
+            .find(|at| !b" \t\x0c".contains(&bytes[*at]))
+            .unwrap_or(bytes.len());
         let is_none = start == bytes.len() || b"\r\n#".contains(&bytes[start]);
-        let (end, colon) = if is_none { (line_end(bytes, start), None) } else { statement_end(bytes, start) };
+        let (end, colon) = if is_none {
+            (line_end(bytes, start), None)
+        } else {
+            statement_end(bytes, start)
+        };
         if !is_none {
-            found.push(Statement { line, text: start..end, colon });
+            found.push(Statement {
+                line,
+                text: start..end,
+                colon,
+            });
         }
         line = end;
     }
@@ -90,7 +154,10 @@ fn statements(source: &str) -> Vec<Statement> {
 }
 
 fn line_end(bytes: &[u8], from: usize) -> usize {
-    bytes[from..].iter().position(|byte| *byte == b'\n').map_or(bytes.len(), |at| from + at + 1)
+    bytes[from..]
+        .iter()
+        .position(|byte| *byte == b'\n')
+        .map_or(bytes.len(), |at| from + at + 1)
 }
 
 /// Where a statement ends, and its first colon outside brackets.
@@ -155,20 +222,27 @@ mod tests {
         let rows = [
             ("def f(a, b): return a + b\n", "def f(a, b): return None\n"),
             ("def f(a):\n    return a\n", "def f(a):\n    return None\n"),
-            ("def f(a):  # doubled\n  x = 2\n  return a * x\n", "def f(a):  # doubled\n  return None\n"),
+            (
+                "def f(a):  # doubled\n  x = 2\n  return a * x\n",
+                "def f(a):  # doubled\n  return None\n",
+            ),
             (
                 concat!(
                     "import re\n\ndef g(): return 1\n\ndef f(\n    a: dict = {'x': 1},\n",
-                    ") -> int:\n    \"\"\"Says:\n  odd indentation\n\"\"\"\n    y = (a,\n1)\n    return y\n\nz = f\n"
+                    ") -> int:\n    \"\"\"Says:\n  odd indentation\n\"\"\"\n    y = (a,\n1)\n    \
+                     return y\n\nz = f\n"
                 ),
                 concat!(
                     "import re\n\ndef g(): return 1\n\ndef f(\n    a: dict = {'x': 1},\n",
-                    ") -> int:\n    \"\"\"Says:\n  odd indentation\n\"\"\"\n    return None\n\nz = f\n"
+                    ") -> int:\n    \"\"\"Says:\n  odd indentation\n\"\"\"\n    return None\n\nz = \
+                     f\n"
                 ),
             ),
             (
-                "@cached\nasync def f(s=')#'):\n\t'''doc'''\n\tif s:\n\t\treturn '''\nx'''\n# end\ndef other(): pass\n",
-                "@cached\nasync def f(s=')#'):\n\t'''doc'''\n\treturn None\n# end\ndef other(): pass\n",
+                "@cached\nasync def f(s=')#'):\n\t'''doc'''\n\tif s:\n\t\treturn '''\nx'''\n# \
+                 end\ndef other(): pass\n",
+                "@cached\nasync def f(s=')#'):\n\t'''doc'''\n\treturn None\n# end\ndef other(): \
+                 pass\n",
             ),
             (
                 "def fg(a):\n  return 1\ndef f(a):\n  'only a docstring'\n",
@@ -178,16 +252,31 @@ mod tests {
         for (source, expected) in rows {
             assert_eq!(broken(source, "f").as_deref(), Ok(expected));
         }
-        assert!(broken("class A:\n  def f(self): pass\n", "f").is_err(), "a method is not the function");
+        assert!(
+            broken("class A:\n  def f(self): pass\n", "f").is_err(),
+            "a method is not the function"
+        );
         assert!(broken("", "f").is_err());
     }
 
     #[test]
     fn a_docstring_takes_the_indentation_of_the_body() {
         let rows = [
-            ("def f(a):\n    '''Do.\n    '''\n", "  return a\n", "def f(a):\n  '''Do.\n    '''\n  return a\n"),
-            ("def f(a):\n    '''Do.'''\n", "    return a\n", "def f(a):\n    '''Do.'''\n    return a\n"),
-            ("def f(a):\n    '''Do.'''\n", "# note\n\treturn a\n", "def f(a):\n\t'''Do.'''\n# note\n\treturn a\n"),
+            (
+                "def f(a):\n    '''Do.\n    '''\n",
+                "  return a\n",
+                "def f(a):\n  '''Do.\n    '''\n  return a\n",
+            ),
+            (
+                "def f(a):\n    '''Do.'''\n",
+                "    return a\n",
+                "def f(a):\n    '''Do.'''\n    return a\n",
+            ),
+            (
+                "def f(a):\n    '''Do.'''\n",
+                "# note\n\treturn a\n",
+                "def f(a):\n\t'''Do.'''\n# note\n\treturn a\n",
+            ),
         ];
         for (beginning, body, expected) in rows {
             assert_eq!(joined(beginning, body), expected);
@@ -196,7 +285,10 @@ mod tests {
 
     #[test]
     fn signatures_and_examples_are_found() {
-        assert_eq!(signature("x = 1\ndef f(a,\n      b=[1]) -> int :\n    pass\n", "f").as_deref(), Some("def f(a, b=[1]) -> int :"));
+        assert_eq!(
+            signature("x = 1\ndef f(a,\n      b=[1]) -> int :\n    pass\n", "f").as_deref(),
+            Some("def f(a, b=[1]) -> int :")
+        );
         assert_eq!(signature("f = 1\n", "f"), None);
         let text = "    >>> f([1, 2])\n    3\n    >>> print(f(1))\n    >>> f(\n    >>> f(2)\n";
         assert_eq!(examples(text, "f"), ["f([1, 2])", "f(2)"]);

@@ -1,5 +1,6 @@
-//! Delivers what the database keeps for webhooks: what is due is claimed, posted, and recorded. Several servers over one database share the work;
-//! what one of them had under way when it died, another repeats when its time is over.
+//! Delivers what the database keeps for webhooks: what is due is claimed, posted, and recorded.
+//! Several servers over one database share the work; what one of them had under way when it died,
+//! another repeats when its time is over.
 
 use super::log::Log;
 use crate::webhooks::posting::{Message, NotTaken, Posted, Poster};
@@ -23,11 +24,12 @@ use tokio::{
 /// So many webhooks get something at a time.
 const WEBHOOKS: usize = 256;
 
-/// So many messages of one webhook are under way at a time. The next ones are taken when they are answered: whoever is slow makes only
-/// itself wait.
+/// So many messages of one webhook are under way at a time. The next ones are taken when they are
+/// answered: whoever is slow makes only itself wait.
 const EACH: usize = 4;
 
-/// How long an attempt may take altogether, with everything around it, before another server repeats it.
+/// How long an attempt may take altogether, with everything around it, before another server
+/// repeats it.
 const LEASE: Duration = Duration::from_secs(30);
 
 /// What others appended, and what is to be tried again, is looked for so often.
@@ -56,13 +58,15 @@ pub struct Delivering {
     pub wake: Arc<Notify>,
 }
 
-/// How long is waited before each further attempt, in seconds. When all are used, a message is given up.
+/// How long is waited before each further attempt, in seconds. When all are used, a message is
+/// given up.
 #[derive(Debug)]
 pub struct Waits(pub Vec<u64>);
 
 impl Waits {
-    /// The wait after so many attempts, of which the last has just failed: at least as long as the receiver asked for, and up to a quarter
-    /// longer by chance, so that what failed together does not come back together.
+    /// The wait after so many attempts, of which the last has just failed: at least as long as the
+    /// receiver asked for, and up to a quarter longer by chance, so that what failed together does
+    /// not come back together.
     fn after(&self, attempts: u32, asked: Option<Duration>, chance: f64) -> Option<Duration> {
         let at = usize::try_from(attempts).ok()?.checked_sub(1)?;
         let wait = Duration::from_secs(*self.0.get(at)?).mul_f64(1.0 + chance / 4.0);
@@ -83,8 +87,16 @@ impl Delivering {
             }
             let except: Vec<String> = under_way.webhooks();
             let webhooks = WEBHOOKS.saturating_sub(except.len());
-            let asked = Claiming { except, webhooks, each: EACH, lease: LEASE };
-            for claimed in self.told(self.database.claim_deliveries(&asked).await, &mut is_away).unwrap_or_default() {
+            let asked = Claiming {
+                except,
+                webhooks,
+                each: EACH,
+                lease: LEASE,
+            };
+            for claimed in self
+                .told(self.database.claim_deliveries(&asked).await, &mut is_away)
+                .unwrap_or_default()
+            {
                 under_way.start(claimed.webhook.clone(), self.clone().deliver(claimed));
             }
             tokio::select! {
@@ -101,7 +113,9 @@ impl Delivering {
     fn told<T>(&self, answered: Result<T, StoreError>, is_away: &mut bool) -> Option<T> {
         match &answered {
             Ok(_) if *is_away => self.log.say("webhooks are looked after again", &[]),
-            Err(error) if !*is_away => self.log.complain("webhooks wait", &[("why", &error.to_string())]),
+            Err(error) if !*is_away => self
+                .log
+                .complain("webhooks wait", &[("why", &error.to_string())]),
             _ => {}
         }
         *is_away = answered.is_err();
@@ -112,18 +126,36 @@ impl Delivering {
     async fn deliver(self, claimed: Claimed) {
         let id = message_id(claimed.debate, claimed.seq);
         let posted = match self.body(claimed.debate, claimed.seq).await {
-            Ok(Some(body)) => self.poster.post(&claimed.url, Message { id: &id, body: &body, secret: &claimed.secret }).await,
+            Ok(Some(body)) => {
+                self.poster
+                    .post(
+                        &claimed.url,
+                        Message {
+                            id: &id,
+                            body: &body,
+                            secret: &claimed.secret,
+                        },
+                    )
+                    .await
+            }
             // The debate was removed a moment ago, and the delivery with it.
             Ok(None) => return,
             // It is there again when its time is over.
             Err(error) if error.is_passing() => return,
-            Err(error) => Posted { came: Err(NotTaken::Unread(error.to_string())), within: Duration::ZERO },
+            Err(error) => Posted {
+                came: Err(NotTaken::Unread(error.to_string())),
+                within: Duration::ZERO,
+            },
         };
         let came = self.judge(&posted, claimed.attempt);
         // Recorded before it is told, so that whoever reads it can rely on that.
         if let Err(error) = self.database.settle_delivery(&claimed, &came).await {
-            // It is sent once more when its time is over: its name tells receivers that it is the same.
-            self.log.complain("webhook not recorded", &[("message", &id), ("why", &error.to_string())]);
+            // It is sent once more when its time is over: its name tells receivers that it is the
+            // same.
+            self.log.complain(
+                "webhook not recorded",
+                &[("message", &id), ("why", &error.to_string())],
+            );
         }
         self.tell(&claimed, &posted, &came);
     }
@@ -133,14 +165,21 @@ impl Delivering {
         let records = self.database.page(debate, seq.saturating_sub(1), 1).await?;
         let record = records.first().filter(|record| record.seq == seq);
         // Envelopes are made of strings, numbers and JSON.
-        Ok(record.map(|record| serde_json::to_string(&record.envelope()).expect("an envelope is always JSON")))
+        Ok(record.map(|record| {
+            serde_json::to_string(&record.envelope()).expect("an envelope is always JSON")
+        }))
     }
 
     fn judge(&self, posted: &Posted, attempt: u32) -> Settled {
         match &posted.came {
             Ok(_) => Settled::Delivered,
-            Err(why) if why.is_gone() => Settled::Gone { why: "the receiver answered 410: it wants nothing any more".to_owned() },
-            Err(why) => Settled::Failed { why: why.to_string(), again: self.waits.after(attempt, why.wait(), super::chance()) },
+            Err(why) if why.is_gone() => Settled::Gone {
+                why: "the receiver answered 410: it wants nothing any more".to_owned(),
+            },
+            Err(why) => Settled::Failed {
+                why: why.to_string(),
+                again: self.waits.after(attempt, why.wait(), super::chance()),
+            },
         }
     }
 
@@ -153,16 +192,38 @@ impl Delivering {
             Settled::Gone { .. } => ("webhook.off", "given_up"),
         };
         self.metrics.sent(result);
-        let host = Address::parse(&claimed.url).map(|address| address.place()).unwrap_or_default();
-        let (debate, seq, attempt) = (claimed.debate.to_string(), claimed.seq.to_string(), claimed.attempt.to_string());
-        let (ms, why) = (posted.within.as_millis().to_string(), posted.came.as_ref().err().map(NotTaken::to_string).unwrap_or_default());
-        let mut details =
-            vec![("webhook", &*claimed.webhook), ("host", &host), ("debate", &debate), ("seq", &seq), ("attempt", &attempt), ("ms", &ms)];
+        let host = Address::parse(&claimed.url)
+            .map(|address| address.place())
+            .unwrap_or_default();
+        let (debate, seq, attempt) = (
+            claimed.debate.to_string(),
+            claimed.seq.to_string(),
+            claimed.attempt.to_string(),
+        );
+        let (ms, why) = (
+            posted.within.as_millis().to_string(),
+            posted
+                .came
+                .as_ref()
+                .err()
+                .map(NotTaken::to_string)
+                .unwrap_or_default(),
+        );
+        let mut details = vec![
+            ("webhook", &*claimed.webhook),
+            ("host", &host),
+            ("debate", &debate),
+            ("seq", &seq),
+            ("attempt", &attempt),
+            ("ms", &ms),
+        ];
         if posted.came.is_err() {
             details.push(("why", &why));
         }
         match came {
-            Settled::Failed { again: None, .. } | Settled::Gone { .. } => self.log.complain(what, &details),
+            Settled::Failed { again: None, .. } | Settled::Gone { .. } => {
+                self.log.complain(what, &details)
+            }
             _ => self.log.say(what, &details),
         }
     }
@@ -183,15 +244,25 @@ impl UnderWay {
 
     /// Those with something under way.
     fn webhooks(&self) -> Vec<String> {
-        self.of.values().collect::<BTreeSet<_>>().into_iter().cloned().collect()
+        self.of
+            .values()
+            .collect::<BTreeSet<_>>()
+            .into_iter()
+            .cloned()
+            .collect()
     }
 
-    /// Waits until a webhook has nothing under way any more; for ever where none has. May be dropped and asked again.
+    /// Waits until a webhook has nothing under way any more; for ever where none has. May be
+    /// dropped and asked again.
     async fn one_free(&mut self) {
         while let Some(ended) = self.tasks.join_next_with_id().await {
             let id = ended.map_or_else(|error| error.id(), |(id, ())| id);
             let webhook = self.of.remove(&id);
-            if !self.of.values().any(|other| Some(other) == webhook.as_ref()) {
+            if !self
+                .of
+                .values()
+                .any(|other| Some(other) == webhook.as_ref())
+            {
                 return;
             }
         }
@@ -218,7 +289,11 @@ mod tests {
             ((0, None, 0.0), None),
         ];
         for ((attempts, asked, chance), expected) in rows {
-            assert_eq!(waits.after(attempts, asked, chance), expected, "{attempts} {asked:?} {chance}");
+            assert_eq!(
+                waits.after(attempts, asked, chance),
+                expected,
+                "{attempts} {asked:?} {chance}"
+            );
         }
     }
 }

@@ -1,6 +1,10 @@
-//! The keys of this machine's server: kept in one file that only its owner reads, by the hash of their tokens.
+//! The keys of this machine's server: kept in one file that only its owner reads, by the hash of
+//! their tokens.
 
-use crate::{beneath::Typed, error::CliError, place::Place, reading, replacing::replace_private, typed::command};
+use crate::{
+    beneath::Typed, error::CliError, place::Place, reading, replacing::replace_private,
+    typed::command,
+};
 use rebut_engine::{
     clean::{is_hostile, on_one_line},
     gating::NOBODY,
@@ -19,13 +23,17 @@ pub struct Keyring {
 impl Keyring {
     /// The keys of a data directory.
     pub fn of(place: &Place) -> Self {
-        Self { dir: place.dir().to_owned() }
+        Self {
+            dir: place.dir().to_owned(),
+        }
     }
 
     /// Every key.
     pub fn read(&self) -> Result<Vec<Key>, CliError> {
         let path = self.file();
-        let Some(text) = reading::text_if_there(&path)? else { return Ok(Vec::new()) };
+        let Some(text) = reading::text_if_there(&path)? else {
+            return Ok(Vec::new());
+        };
         serde_json::from_str(&text).map_err(|error| {
             CliError::failed(format!("{} cannot be read: {error}", path.display()))
                 .hint("put a backup in its place, or remove it and add keys anew")
@@ -36,8 +44,12 @@ impl Keyring {
     pub fn add(&self, name: &str, owner: &str, role: Role) -> Result<String, CliError> {
         check_word("a key's name", name)?;
         check_word("an owner's name", owner)?;
-        if NOBODY.iter().any(|reserved| name.eq_ignore_ascii_case(reserved)) {
-            let message = format!("`{name}` cannot be a key's name: journals say it where nobody decided");
+        if NOBODY
+            .iter()
+            .any(|reserved| name.eq_ignore_ascii_case(reserved))
+        {
+            let message =
+                format!("`{name}` cannot be a key's name: journals say it where nobody decided");
             return Err(CliError::usage(message).hint("choose another name"));
         }
         let token = new_token()?;
@@ -48,10 +60,19 @@ impl Keyring {
     fn keep(&self, name: &str, owner: &str, role: Role, token: &str) -> Result<(), CliError> {
         self.change(|keys| {
             if keys.iter().any(|key| key.name == name) {
-                return Err(CliError::usage(format!("there is a key `{name}` already"))
-                    .hint(format!("{}, or choose another name", command(format_args!("keys rm {name}")))));
+                return Err(
+                    CliError::usage(format!("there is a key `{name}` already")).hint(format!(
+                        "{}, or choose another name",
+                        command(format_args!("keys rm {name}"))
+                    )),
+                );
             }
-            keys.push(Key { name: name.to_owned(), owner: owner.to_owned(), role, sha256: digest(token) });
+            keys.push(Key {
+                name: name.to_owned(),
+                owner: owner.to_owned(),
+                role,
+                sha256: digest(token),
+            });
             Ok(())
         })
     }
@@ -64,13 +85,16 @@ impl Keyring {
             if keys.len() < before {
                 Ok(())
             } else {
-                Err(CliError::usage(format!("there is no key `{}`", on_one_line(name)))
-                    .hint(format!("`{}` lists them", command("keys ls"))))
+                Err(
+                    CliError::usage(format!("there is no key `{}`", on_one_line(name)))
+                        .hint(format!("`{}` lists them", command("keys ls"))),
+                )
             }
         })
     }
 
-    /// The first key, for whoever starts the server here: its token is written to a file that only they read. Nothing where there are keys.
+    /// The first key, for whoever starts the server here: its token is written to a file that only
+    /// they read. Nothing where there are keys.
     pub fn first(&self, owner: &str) -> Result<Option<PathBuf>, CliError> {
         if !self.read()?.is_empty() {
             return Ok(None);
@@ -78,7 +102,8 @@ impl Keyring {
         let path = self.token_file();
         check_word("an owner's name", owner)?;
         let token = new_token()?;
-        // Its token first: a key whose token nobody knows would keep the next start from making one.
+        // Its token first: a key whose token nobody knows would keep the next start from making
+        // one.
         replace_private(&path, &format!("{token}\n"))?;
         self.keep(LOCAL, owner, Role::Admin, &token)?;
         Ok(Some(path))
@@ -94,21 +119,31 @@ impl Keyring {
     }
 
     /// Changes the keys while nobody else does.
-    fn change(&self, change: impl FnOnce(&mut Vec<Key>) -> Result<(), CliError>) -> Result<(), CliError> {
-        let folder = Typed::new(&self.dir).and_then(|dir| dir.folder()).map_err(|error| CliError::file("create", &self.dir, &error))?;
+    fn change(
+        &self,
+        change: impl FnOnce(&mut Vec<Key>) -> Result<(), CliError>,
+    ) -> Result<(), CliError> {
+        let folder = Typed::new(&self.dir)
+            .and_then(|dir| dir.folder())
+            .map_err(|error| CliError::file("create", &self.dir, &error))?;
         let path = self.dir.join(LOCK);
-        let lock = folder.open_or_new(OsStr::new(LOCK)).map_err(|error| CliError::file("open", &path, &error))?;
-        lock.lock().map_err(|error| CliError::file("lock", &path, &error))?;
+        let lock = folder
+            .open_or_new(OsStr::new(LOCK))
+            .map_err(|error| CliError::file("open", &path, &error))?;
+        lock.lock()
+            .map_err(|error| CliError::file("lock", &path, &error))?;
         let mut keys = self.read()?;
         change(&mut keys)?;
-        let text = serde_json::to_string_pretty(&keys).map_err(|error| CliError::failed(error.to_string()))?;
+        let text = serde_json::to_string_pretty(&keys)
+            .map_err(|error| CliError::failed(error.to_string()))?;
         replace_private(&self.file(), &format!("{text}\n"))
     }
 }
 
 /// A token that nobody knows yet.
 fn new_token() -> Result<String, CliError> {
-    let secret = Seal::new_secret().map_err(|error| CliError::failed(format!("no randomness for a key: {error}")))?;
+    let secret = Seal::new_secret()
+        .map_err(|error| CliError::failed(format!("no randomness for a key: {error}")))?;
     Ok(format!("rebut_{}", encode_hex(&secret)))
 }
 
@@ -120,10 +155,15 @@ const LOCAL: &str = "local";
 
 /// Names stand in journals, logs and on terminals.
 fn check_word(what: &str, word: &str) -> Result<(), CliError> {
-    let is_plain = !word.is_empty() && word.chars().count() <= 64 && !word.chars().any(|c| is_hostile(c) || c.is_whitespace());
+    let is_plain = !word.is_empty()
+        && word.chars().count() <= 64
+        && !word.chars().any(|c| is_hostile(c) || c.is_whitespace());
     if is_plain {
         Ok(())
     } else {
-        Err(CliError::usage(format!("`{}` cannot be {what}", on_one_line(word))).hint("use up to 64 letters, digits and dashes"))
+        Err(
+            CliError::usage(format!("`{}` cannot be {what}", on_one_line(word)))
+                .hint("use up to 64 letters, digits and dashes"),
+        )
     }
 }

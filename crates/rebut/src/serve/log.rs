@@ -1,5 +1,5 @@
-//! What a server tells on standard error: one line for each thing that happened, for people or for programs. No secret and nothing that could steer a
-//! terminal is in it.
+//! What a server tells on standard error: one line for each thing that happened, for people or for
+//! programs. No secret and nothing that could steer a terminal is in it.
 
 use crate::cli::LogForm;
 use rebut_engine::{clean::on_one_line, secrets::Scrubber};
@@ -17,7 +17,11 @@ pub struct Log {
 impl Log {
     /// Tells in that form; when quiet, only what went wrong.
     pub fn new(form: LogForm, quiet: bool, scrubber: Scrubber) -> Self {
-        Self { form, quiet, scrubber: Arc::new(scrubber) }
+        Self {
+            form,
+            quiet,
+            scrubber: Arc::new(scrubber),
+        }
     }
 
     /// Something happened.
@@ -34,14 +38,21 @@ impl Log {
 
     fn write(&self, level: &str, what: &str, details: &[(&str, &str)]) {
         let now = format!("{:.3}", jiff::Timestamp::now());
-        let details = details.iter().map(|(name, value)| (*name, on_one_line(&self.scrubber.scrub((*value).to_owned()))));
+        let details = details.iter().map(|(name, value)| {
+            (
+                *name,
+                on_one_line(&self.scrubber.scrub((*value).to_owned())),
+            )
+        });
         let line = match self.form {
             LogForm::Text => words(&now, what, details),
             LogForm::Json => {
-                let head =
-                    [("ts", now.as_str()), ("level", level), ("event", what)].map(|(name, value)| (name.to_owned(), Value::from(value)));
-                let all: Map<String, Value> =
-                    head.into_iter().chain(details.map(|(name, value)| (name.to_owned(), as_json(value)))).collect();
+                let head = [("ts", now.as_str()), ("level", level), ("event", what)]
+                    .map(|(name, value)| (name.to_owned(), Value::from(value)));
+                let all: Map<String, Value> = head
+                    .into_iter()
+                    .chain(details.map(|(name, value)| (name.to_owned(), as_json(value))))
+                    .collect();
                 Value::Object(all).to_string()
             }
         };
@@ -52,15 +63,26 @@ impl Log {
 /// For people: the time, what happened, and what belongs to it.
 fn words<'a>(now: &str, what: &str, details: impl Iterator<Item = (&'a str, String)>) -> String {
     let time = now.get(11..19).unwrap_or(now);
-    let details: Vec<String> =
-        details.map(|(name, value)| if value.contains(' ') { format!("{name}=\"{value}\"") } else { format!("{name}={value}") }).collect();
-    format!("{time} {what} {}", details.join(" ")).trim_end().to_owned()
+    let details: Vec<String> = details
+        .map(|(name, value)| {
+            if value.contains(' ') {
+                format!("{name}=\"{value}\"")
+            } else {
+                format!("{name}={value}")
+            }
+        })
+        .collect();
+    format!("{time} {what} {}", details.join(" "))
+        .trim_end()
+        .to_owned()
 }
 
 /// A whole number is one in JSON too, so that programs can count with it; and yes and no are.
 fn as_json(value: String) -> Value {
     let number = value.parse::<u64>().ok().map(Value::from);
-    number.or_else(|| value.parse::<bool>().ok().map(Value::from)).unwrap_or(Value::from(value))
+    number
+        .or_else(|| value.parse::<bool>().ok().map(Value::from))
+        .unwrap_or(Value::from(value))
 }
 
 #[cfg(test)]
@@ -69,9 +91,23 @@ mod tests {
 
     #[test]
     fn people_and_programs_are_told_the_same() {
-        let details = || [("id", "1f"), ("why", "a b")].map(|(name, value)| (name, value.to_owned())).into_iter();
-        assert_eq!(words("2026-01-02T03:04:05.678Z", "ended", details()), "03:04:05 ended id=1f why=\"a b\"");
-        for (text, json) in [("12", "12"), ("-1", "\"-1\""), ("12ms", "\"12ms\""), ("", "\"\""), ("true", "true"), ("True", "\"True\"")] {
+        let details = || {
+            [("id", "1f"), ("why", "a b")]
+                .map(|(name, value)| (name, value.to_owned()))
+                .into_iter()
+        };
+        assert_eq!(
+            words("2026-01-02T03:04:05.678Z", "ended", details()),
+            "03:04:05 ended id=1f why=\"a b\""
+        );
+        for (text, json) in [
+            ("12", "12"),
+            ("-1", "\"-1\""),
+            ("12ms", "\"12ms\""),
+            ("", "\"\""),
+            ("true", "true"),
+            ("True", "\"True\""),
+        ] {
             assert_eq!(as_json(text.to_owned()).to_string(), json);
         }
     }

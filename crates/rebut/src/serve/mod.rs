@@ -1,4 +1,5 @@
-//! A server over this machine's configuration and database: what it is made of, how it starts, and how it stops so that the next one goes on.
+//! A server over this machine's configuration and database: what it is made of, how it starts, and
+//! how it stops so that the next one goes on.
 
 mod ageing;
 mod allowed;
@@ -49,7 +50,13 @@ use tokio::{
 /// Serves until it is told to stop. Gives the exit code.
 pub async fn run(global: &GlobalArgs, args: ServeArgs) -> Result<u8, CliError> {
     // Nobody sits at the keyboard of a server.
-    let app = App::open(&GlobalArgs { no_input: true, ..global.clone() }, &[])?;
+    let app = App::open(
+        &GlobalArgs {
+            no_input: true,
+            ..global.clone()
+        },
+        &[],
+    )?;
     app.config.server.check().map_err(CliError::usage)?;
     let keyring = Keyring::of(app.place()?);
     check_address(&args, &keyring)?;
@@ -59,26 +66,66 @@ pub async fn run(global: &GlobalArgs, args: ServeArgs) -> Result<u8, CliError> {
     let registry = Arc::new(registry(&app, people.clone())?);
     let log = Log::new(args.log, global.quiet, app.scrubber(&registry));
     let allowed = Arc::new(Allowed::of(&app, &registry, args.allow_scripts).await);
-    let models: Arc<dyn Models> = Arc::new(OnlyAllowed { registry: registry.clone(), allowed: allowed.clone() });
+    let models: Arc<dyn Models> = Arc::new(OnlyAllowed {
+        registry: registry.clone(),
+        allowed: allowed.clone(),
+    });
     let (metrics, wake) = (Arc::new(Metrics::default()), Arc::new(Notify::new()));
     let database = app.database().await?;
     let hooks = Arc::new(Hooks::new(&app, database.clone())?);
     let waits = Arc::new(Waits(app.config.server.webhook_waits.clone()));
     let poster = hooks.poster().clone();
-    let delivering =
-        Delivering { database: database.clone(), poster, waits, metrics: metrics.clone(), log: log.clone(), wake: wake.clone() };
-    let observing = Observing { log: log.clone(), metrics: metrics.clone(), wake, spans: None };
+    let delivering = Delivering {
+        database: database.clone(),
+        poster,
+        waits,
+        metrics: metrics.clone(),
+        log: log.clone(),
+        wake: wake.clone(),
+    };
+    let observing = Observing {
+        log: log.clone(),
+        metrics: metrics.clone(),
+        wake,
+        spans: None,
+    };
     let (spans, to_send) = Spans::new();
-    let desk = desk(&app, &registry, models.clone(), database.clone(), observing, (spans.clone(), to_send))?;
-    let listener = TcpListener::bind(args.listen).await.map_err(|error| cannot_listen(args.listen, &error))?;
-    let address = listener.local_addr().map_err(|error| cannot_listen(args.listen, &error))?;
+    let desk = desk(
+        &app,
+        &registry,
+        models.clone(),
+        database.clone(),
+        observing,
+        (spans.clone(), to_send),
+    )?;
+    let listener = TcpListener::bind(args.listen)
+        .await
+        .map_err(|error| cannot_listen(args.listen, &error))?;
+    let address = listener
+        .local_addr()
+        .map_err(|error| cannot_listen(args.listen, &error))?;
     // Only now: a server that cannot listen leaves no key behind.
     if let Some(file) = keyring.first(&user())? {
-        log.say("made the first key", &[("token_file", &file.display().to_string())]);
+        log.say(
+            "made the first key",
+            &[("token_file", &file.display().to_string())],
+        );
     }
-    let inbox = Arc::new(DeskInbox { people, desk: desk.clone() });
+    let inbox = Arc::new(DeskInbox {
+        people,
+        desk: desk.clone(),
+    });
     let found = tokio::sync::Mutex::default();
-    let front = CommandFront { app: app.clone(), registry, allowed, models, desk: desk.clone(), inbox, hooks, found };
+    let front = CommandFront {
+        app: app.clone(),
+        registry,
+        allowed,
+        models,
+        desk: desk.clone(),
+        inbox,
+        hooks,
+        found,
+    };
     let hosts = args.hosts.into_iter().chain([address.into()]).collect();
     let settings = Settings {
         hosts,
@@ -91,14 +138,26 @@ pub async fn run(global: &GlobalArgs, args: ServeArgs) -> Result<u8, CliError> {
     };
     let keys = Keys::new(keyring.read()?);
     let counted = metrics.clone();
-    let server = Arc::new(Server { desk: desk.clone(), front: Arc::new(front), keys: keys.clone(), visits: database, metrics, settings });
+    let server = Arc::new(Server {
+        desk: desk.clone(),
+        front: Arc::new(front),
+        keys: keys.clone(),
+        visits: database,
+        metrics,
+        settings,
+    });
     let (stop, stopped) = watch::channel(false);
     let (let_go, is_drained) = watch::channel(false);
     let patience = Duration::from_secs(app.config.server.drain_seconds);
     let mut tending = Tending::new(desk.clone(), app, log.clone(), counted);
     tending.look_back().await;
     let delivering = tokio::spawn(delivering.run(stopped.clone()));
-    let serving = tokio::spawn(rebut_server::serve(listener, server, until(stopped), until(is_drained)));
+    let serving = tokio::spawn(rebut_server::serve(
+        listener,
+        server,
+        until(stopped),
+        until(is_drained),
+    ));
     log.say("listening", &[("url", &format!("http://{address}"))]);
     let reading = tokio::spawn(read_keys(keyring, keys, log.clone()));
     let gates = tokio::spawn(close_gates(desk.clone(), log.clone()));
@@ -127,11 +186,16 @@ pub async fn run(global: &GlobalArgs, args: ServeArgs) -> Result<u8, CliError> {
 
 /// The models of this machine; people are asked over HTTP.
 fn registry(app: &App, people: Arc<People>) -> Result<Registry, CliError> {
-    let open: Open = Arc::new(move |name| people.open(name).map(|person| Arc::new(person) as Arc<dyn Model>));
+    let open: Open = Arc::new(move |name| {
+        people
+            .open(name)
+            .map(|person| Arc::new(person) as Arc<dyn Model>)
+    });
     Ok(app.registry()?.with("human", open))
 }
 
-/// The desk, with its events counted, logged, and sent to a collector where the environment names one.
+/// The desk, with its events counted, logged, and sent to a collector where the environment names
+/// one.
 fn desk(
     app: &App,
     registry: &Registry,
@@ -143,7 +207,10 @@ fn desk(
     let telemetry = Telemetry::from_environment().map_err(CliError::usage)?;
     branch::clean_up_after_others(app);
     let log = observing.log.clone();
-    let observer = Observing { spans: telemetry.is_some().then(|| spans.clone()), ..observing };
+    let observer = Observing {
+        spans: telemetry.is_some().then(|| spans.clone()),
+        ..observing
+    };
     let desk = app.desk_observed(store, registry, models, Arc::new(observer))?;
     if let Some(telemetry) = telemetry {
         tokio::spawn(spans.send(telemetry, desk.clone(), to_send, log));
@@ -191,16 +258,39 @@ fn chance() -> f64 {
 /// Tells of each request.
 fn told(log: &Log) -> Told {
     let log = log.clone();
-    Told(Arc::new(move |Answered { route, path, status, within, key, debate }| {
-        let (status, ms, debate) = (status.to_string(), within.as_millis().to_string(), debate.map(|id| id.to_string()));
-        let known = [("key", *key), ("debate", debate.as_deref())].into_iter().filter_map(|(name, value)| Some((name, value?)));
-        let details: Vec<(&str, &str)> =
-            [("route", *route), ("path", *path), ("status", &status), ("ms", &ms)].into_iter().chain(known).collect();
-        log.say("request", &details);
-    }))
+    Told(Arc::new(
+        move |Answered {
+                  route,
+                  path,
+                  status,
+                  within,
+                  key,
+                  debate,
+              }| {
+            let (status, ms, debate) = (
+                status.to_string(),
+                within.as_millis().to_string(),
+                debate.map(|id| id.to_string()),
+            );
+            let known = [("key", *key), ("debate", debate.as_deref())]
+                .into_iter()
+                .filter_map(|(name, value)| Some((name, value?)));
+            let details: Vec<(&str, &str)> = [
+                ("route", *route),
+                ("path", *path),
+                ("status", &status),
+                ("ms", &ms),
+            ]
+            .into_iter()
+            .chain(known)
+            .collect();
+            log.say("request", &details);
+        },
+    ))
 }
 
-/// Whoever has not taken its answer by then does not want it, and whoever has not answered a message gets it again.
+/// Whoever has not taken its answer by then does not want it, and whoever has not answered a
+/// message gets it again.
 const LAST_ANSWERS: Duration = Duration::from_secs(3);
 
 async fn until(mut stopped: watch::Receiver<bool>) {
@@ -208,7 +298,8 @@ async fn until(mut stopped: watch::Receiver<bool>) {
     let _ = stopped.wait_for(|stopped| *stopped).await;
 }
 
-/// Each connection and each call under way is an open file. What a process has by default is enough for a few hundred debates.
+/// Each connection and each call under way is an open file. What a process has by default is enough
+/// for a few hundred debates.
 #[cfg(unix)]
 fn allow_many_files() -> Result<(), CliError> {
     use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
@@ -217,8 +308,19 @@ fn allow_many_files() -> Result<(), CliError> {
     if now.current.is_none_or(|current| current >= most) {
         return Ok(());
     }
-    let failed = |error| CliError::failed(format!("cannot open as many files at once as a server needs: {error}"));
-    setrlimit(Resource::Nofile, Rlimit { current: Some(most), maximum: now.maximum }).map_err(failed)
+    let failed = |error| {
+        CliError::failed(format!(
+            "cannot open as many files at once as a server needs: {error}"
+        ))
+    };
+    setrlimit(
+        Resource::Nofile,
+        Rlimit {
+            current: Some(most),
+            maximum: now.maximum,
+        },
+    )
+    .map_err(failed)
 }
 
 #[cfg(not(unix))]
@@ -238,16 +340,26 @@ fn check_address(args: &ServeArgs, keyring: &Keyring) -> Result<(), CliError> {
     }
     if !args.allow_remote {
         return Err(CliError::usage(format!("{address} can be reached from other machines")).hint(
-            "listen on 127.0.0.1 and put a proxy with TLS in front; or add --allow-remote, after `rebut keys add NAME --owner OWNER`",
+            "listen on 127.0.0.1 and put a proxy with TLS in front; or add --allow-remote, after \
+             `rebut keys add NAME --owner OWNER`",
         ));
     }
     if address.ip().is_unspecified() && args.hosts.is_empty() {
-        return Err(CliError::usage(format!("by which name is {address} reached?"))
-            .hint("a request for a name that the server does not know is refused: --host NAME:PORT says it, and may be repeated"));
+        return Err(
+            CliError::usage(format!("by which name is {address} reached?")).hint(
+                "a request for a name that the server does not know is refused: --host NAME:PORT \
+                says it, and may be repeated",
+            ),
+        );
     }
     if keyring.read()?.is_empty() {
-        return Err(CliError::usage(format!("{address} can be reached from other machines, and there is no key"))
-            .hint(format!("make one first: {}", command("keys add NAME --owner OWNER --role admin"))));
+        return Err(CliError::usage(format!(
+            "{address} can be reached from other machines, and there is no key"
+        ))
+        .hint(format!(
+            "make one first: {}",
+            command("keys add NAME --owner OWNER --role admin")
+        )));
     }
     Ok(())
 }

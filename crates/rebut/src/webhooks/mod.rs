@@ -1,4 +1,5 @@
-//! Webhooks: who is told of events of an owner's debates. What is to be sent is kept by the database; a server sends it (`serve/delivering.rs`).
+//! Webhooks: who is told of events of an owner's debates. What is to be sent is kept by the
+//! database; a server sends it (`serve/delivering.rs`).
 
 pub mod places;
 pub mod posting;
@@ -36,7 +37,11 @@ const FRESH: Duration = Duration::from_secs(5);
 impl Hooks {
     /// Those of a database, within what the configuration allows.
     pub fn new(app: &App, database: Arc<dyn Database>) -> Result<Self, CliError> {
-        Ok(Self { database, poster: Poster::new(Places::of(&app.config.server))?, waiting: Mutex::default() })
+        Ok(Self {
+            database,
+            poster: Poster::new(Places::of(&app.config.server))?,
+            waiting: Mutex::default(),
+        })
     }
 
     /// Who posts.
@@ -47,9 +52,15 @@ impl Hooks {
     /// What was asked for, checked, with its address in the usual form.
     fn checked(&self, asked: WebhookRequest) -> Result<WebhookRequest, NotDone> {
         asked.check_kinds()?;
-        let refused = |closed: places::Closed| NotDone::Refused { message: closed.to_string(), hint: closed.hint().map(str::to_owned) };
+        let refused = |closed: places::Closed| NotDone::Refused {
+            message: closed.to_string(),
+            hint: closed.hint().map(str::to_owned),
+        };
         let target = self.poster.places().check(&asked.url).map_err(refused)?;
-        Ok(WebhookRequest { url: target.address.url().to_string(), ..asked })
+        Ok(WebhookRequest {
+            url: target.address.url().to_string(),
+            ..asked
+        })
     }
 }
 
@@ -57,8 +68,12 @@ impl From<NotDone> for CliError {
     fn from(not_done: NotDone) -> Self {
         let message = not_done.to_string();
         match not_done {
-            NotDone::Missing | NotDone::TooMany(_) => Self::usage(message).hint(format!("`{}` lists them", command("webhooks ls"))),
-            NotDone::Refused { hint: Some(hint), .. } => Self::usage(message).hint(hint),
+            NotDone::Missing | NotDone::TooMany(_) => {
+                Self::usage(message).hint(format!("`{}` lists them", command("webhooks ls")))
+            }
+            NotDone::Refused {
+                hint: Some(hint), ..
+            } => Self::usage(message).hint(hint),
             NotDone::Refused { hint: None, .. } => Self::usage(message),
             NotDone::Store(error) => error.into(),
             NotDone::Failed(_) => Self::failed(message),
@@ -70,44 +85,92 @@ impl From<NotDone> for CliError {
 impl Webhooks for Hooks {
     async fn add(&self, owner: &str, asked: WebhookRequest) -> Result<MadeWebhook, NotDone> {
         let WebhookRequest { url, events } = self.checked(asked)?;
-        let secret = signing::new_secret().map_err(|error| NotDone::Failed(error.message().to_owned()))?;
-        let new = NewWebhook { owner: owner.to_owned(), url, events, secret: secret.clone() };
-        let webhook = self.database.add_webhook(new, MOST).await?.ok_or(NotDone::TooMany(MOST))?;
-        Ok(MadeWebhook { webhook, secret: secret.reveal().to_owned() })
+        let secret =
+            signing::new_secret().map_err(|error| NotDone::Failed(error.message().to_owned()))?;
+        let new = NewWebhook {
+            owner: owner.to_owned(),
+            url,
+            events,
+            secret: secret.clone(),
+        };
+        let webhook = self
+            .database
+            .add_webhook(new, MOST)
+            .await?
+            .ok_or(NotDone::TooMany(MOST))?;
+        Ok(MadeWebhook {
+            webhook,
+            secret: secret.reveal().to_owned(),
+        })
     }
 
     async fn list(&self, owner: &str) -> Result<Vec<Webhook>, NotDone> {
         Ok(self.database.webhooks(Some(owner)).await?)
     }
 
-    async fn replace(&self, owner: &str, id: &str, asked: WebhookRequest) -> Result<Webhook, NotDone> {
+    async fn replace(
+        &self,
+        owner: &str,
+        id: &str,
+        asked: WebhookRequest,
+    ) -> Result<Webhook, NotDone> {
         // What is not there is not there, whatever it should become.
         self.show(owner, id).await?;
         let WebhookRequest { url, events } = self.checked(asked)?;
-        self.database.replace_webhook(owner, id, &url, &events).await?;
+        self.database
+            .replace_webhook(owner, id, &url, &events)
+            .await?;
         self.show(owner, id).await
     }
 
     async fn remove(&self, owner: &str, id: &str) -> Result<(), NotDone> {
-        if self.database.remove_webhook(owner, id).await? { Ok(()) } else { Err(NotDone::Missing) }
+        if self.database.remove_webhook(owner, id).await? {
+            Ok(())
+        } else {
+            Err(NotDone::Missing)
+        }
     }
 
     async fn test(&self, owner: &str, id: &str) -> Result<Tested, NotDone> {
         let webhook = self.show(owner, id).await?;
-        let secret = self.database.webhook_secret(owner, id).await?.ok_or(NotDone::Missing)?;
+        let secret = self
+            .database
+            .webhook_secret(owner, id)
+            .await?
+            .ok_or(NotDone::Missing)?;
         let body = json!({"type": "webhook.test", "ts": format!("{:.3}", jiff::Timestamp::now()), "webhook": id}).to_string();
         // A name of its own each time: otherwise the second test would be dropped as a repetition.
         let name = format!("test_{}", DebateId::new());
-        let Posted { came, within } = self.poster.post(&webhook.url, Message { id: &name, body: &body, secret: &secret }).await;
+        let Posted { came, within } = self
+            .poster
+            .post(
+                &webhook.url,
+                Message {
+                    id: &name,
+                    body: &body,
+                    secret: &secret,
+                },
+            )
+            .await;
         let status = match &came {
             Ok(status) | Err(posting::NotTaken::Status { status, .. }) => Some(*status),
             Err(_) => None,
         };
         let ms = u64::try_from(within.as_millis()).unwrap_or(u64::MAX);
-        Ok(Tested { delivered: came.is_ok(), status, error: came.err().map(|why| why.to_string()), ms })
+        Ok(Tested {
+            delivered: came.is_ok(),
+            status,
+            error: came.err().map(|why| why.to_string()),
+            ms,
+        })
     }
 
-    async fn deliveries(&self, owner: &str, id: &str, filter: Deliveries) -> Result<Vec<Delivery>, NotDone> {
+    async fn deliveries(
+        &self,
+        owner: &str,
+        id: &str,
+        filter: Deliveries,
+    ) -> Result<Vec<Delivery>, NotDone> {
         Ok(self.database.deliveries(owner, id, filter).await?)
     }
 

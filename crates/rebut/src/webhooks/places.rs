@@ -1,5 +1,6 @@
-//! Where webhooks may be posted to: public addresses over https, and the places that whoever runs the server listed. Whoever asks for a webhook must
-//! not be able to reach into the network of the server with it, whichever way an address is written and whatever a name leads to.
+//! Where webhooks may be posted to: public addresses over https, and the places that whoever runs
+//! the server listed. Whoever asks for a webhook must not be able to reach into the network of the
+//! server with it, whichever way an address is written and whatever a name leads to.
 
 use crate::config::ServerSection;
 use rebut_models::address::{Address, BadAddress, is_local, is_public};
@@ -19,7 +20,8 @@ pub struct Places {
 pub struct Target {
     /// The address, in its usual form.
     pub address: Address,
-    /// Whether it was listed; otherwise the name must lead to a public address, every time it is asked.
+    /// Whether it was listed; otherwise the name must lead to a public address, every time it is
+    /// asked.
     pub is_listed: bool,
 }
 
@@ -53,11 +55,14 @@ impl Closed {
     /// What to do about it.
     pub fn hint(&self) -> Option<&'static str> {
         match self {
-            Self::NotSecret | Self::NotPublic(_) | Self::NotListed(_) => {
-                Some("whoever runs the server can list the place, as host:port, under [server] webhook_hosts")
-            }
+            Self::NotSecret | Self::NotPublic(_) | Self::NotListed(_) => Some(
+                "whoever runs the server can list the place, as host:port, under [server] \
+                 webhook_hosts",
+            ),
             Self::Holds(FRAGMENT) => Some("leave it out: what stands behind `#` is never sent"),
-            Self::Holds(_) => Some("messages are signed: a receiver knows by the signature who sends"),
+            Self::Holds(_) => {
+                Some("messages are signed: a receiver knows by the signature who sends")
+            }
             Self::NoAddress(_) | Self::TooLong | Self::OtherScheme(_) => None,
         }
     }
@@ -72,11 +77,19 @@ const LONGEST: usize = 2000;
 impl Places {
     /// Those of a configuration.
     pub fn of(server: &ServerSection) -> Self {
-        let listed = server.webhook_hosts.iter().map(|place| place.trim().to_ascii_lowercase()).collect();
-        Self { listed, public: server.webhook_public }
+        let listed = server
+            .webhook_hosts
+            .iter()
+            .map(|place| place.trim().to_ascii_lowercase())
+            .collect();
+        Self {
+            listed,
+            public: server.webhook_public,
+        }
     }
 
-    /// Whether a place may be posted to. Looks no name up: what that leads to is looked at when something is sent.
+    /// Whether a place may be posted to. Looks no name up: what that leads to is looked at when
+    /// something is sent.
     pub fn check(&self, text: &str) -> Result<Target, Closed> {
         if text.len() > LONGEST {
             return Err(Closed::TooLong);
@@ -88,14 +101,22 @@ impl Places {
         })?;
         let place = address.place();
         if self.listed.contains(&place) {
-            return Ok(Target { address, is_listed: true });
+            return Ok(Target {
+                address,
+                is_listed: true,
+            });
         }
-        let is_outside = address.ip().map_or_else(|| !is_local(address.host()), is_public);
+        let is_outside = address
+            .ip()
+            .map_or_else(|| !is_local(address.host()), is_public);
         match () {
             () if !self.public => Err(Closed::NotListed(place)),
             () if address.scheme() != "https" => Err(Closed::NotSecret),
             () if !is_outside => Err(Closed::NotPublic(place)),
-            () => Ok(Target { address, is_listed: false }),
+            () => Ok(Target {
+                address,
+                is_listed: false,
+            }),
         }
     }
 }
@@ -104,7 +125,9 @@ impl Places {
 pub fn is_place(place: &str) -> bool {
     let place = place.trim().to_ascii_lowercase();
     let address = Address::parse(&format!("http://{place}/"));
-    let has_port = place.rsplit_once(':').is_some_and(|(_, port)| port.parse::<u16>().is_ok());
+    let has_port = place
+        .rsplit_once(':')
+        .is_some_and(|(_, port)| port.parse::<u16>().is_ok());
     address.is_ok_and(|address| has_port && address.place() == place)
 }
 
@@ -114,16 +137,27 @@ mod tests {
 
     fn places(public: bool, hosts: &[&str]) -> Places {
         let webhook_hosts = hosts.iter().map(|host| (*host).to_owned()).collect();
-        Places::of(&ServerSection { webhook_public: public, webhook_hosts, ..ServerSection::default() })
+        Places::of(&ServerSection {
+            webhook_public: public,
+            webhook_hosts,
+            ..ServerSection::default()
+        })
     }
 
     #[test]
     fn what_is_not_public_is_closed_however_it_is_written() {
         let open = places(true, &[]);
-        for good in
-            ["https://example.org", "https://example.org:8443/a?b=c", "https://8.8.8.8/x", "https://[2606:4700::1111]/", "https://1.1/"]
-        {
-            assert!(open.check(good).is_ok_and(|target| !target.is_listed), "{good}");
+        for good in [
+            "https://example.org",
+            "https://example.org:8443/a?b=c",
+            "https://8.8.8.8/x",
+            "https://[2606:4700::1111]/",
+            "https://1.1/",
+        ] {
+            assert!(
+                open.check(good).is_ok_and(|target| !target.is_listed),
+                "{good}"
+            );
         }
         let not_public = [
             "127.0.0.1",
@@ -183,11 +217,26 @@ mod tests {
         ];
         for host in not_public {
             let found = open.check(&format!("https://{host}/x"));
-            assert!(matches!(found, Err(Closed::NotPublic(_))), "{host}: {found:?}");
+            assert!(
+                matches!(found, Err(Closed::NotPublic(_))),
+                "{host}: {found:?}"
+            );
         }
-        let near = ["100.63.255.255", "100.128.0.1", "172.15.0.1", "172.32.0.1", "198.17.0.1", "198.20.0.1", "[2001:200::1]", "[2003::1]"];
+        let near = [
+            "100.63.255.255",
+            "100.128.0.1",
+            "172.15.0.1",
+            "172.32.0.1",
+            "198.17.0.1",
+            "198.20.0.1",
+            "[2001:200::1]",
+            "[2003::1]",
+        ];
         for host in near {
-            assert!(open.check(&format!("https://{host}/")).is_ok(), "{host} is public");
+            assert!(
+                open.check(&format!("https://{host}/")).is_ok(),
+                "{host} is public"
+            );
         }
     }
 
@@ -196,21 +245,59 @@ mod tests {
         let open = places(true, &[]);
         let rows = [
             ("http://example.org/", Closed::NotSecret, "webhook_hosts"),
-            ("ftp://example.org/", Closed::OtherScheme("ftp".to_owned()), ""),
-            ("file:///etc/passwd", Closed::OtherScheme("file".to_owned()), ""),
-            ("https://u:p@example.org/", Closed::Holds("user or password"), "messages are signed"),
-            ("https://u@example.org/", Closed::Holds("user or password"), "messages are signed"),
-            ("https://example.org/#here", Closed::Holds("fragment"), "leave it out"),
+            (
+                "ftp://example.org/",
+                Closed::OtherScheme("ftp".to_owned()),
+                "",
+            ),
+            (
+                "file:///etc/passwd",
+                Closed::OtherScheme("file".to_owned()),
+                "",
+            ),
+            (
+                "https://u:p@example.org/",
+                Closed::Holds("user or password"),
+                "messages are signed",
+            ),
+            (
+                "https://u@example.org/",
+                Closed::Holds("user or password"),
+                "messages are signed",
+            ),
+            (
+                "https://example.org/#here",
+                Closed::Holds("fragment"),
+                "leave it out",
+            ),
         ];
         for (text, expected, hint) in rows {
             let told = expected.hint().unwrap_or_default();
-            assert!(told.contains(hint) && told.is_empty() == hint.is_empty(), "{text}: {told}");
+            assert!(
+                told.contains(hint) && told.is_empty() == hint.is_empty(),
+                "{text}: {told}"
+            );
             assert_eq!(open.check(text), Err(expected), "{text}");
         }
-        for text in ["", "example.org", "https://", "https://exa mple.org/", "https://[::1/", "https://256.1.1.1/", "https://a:99999/"] {
-            assert!(matches!(open.check(text), Err(Closed::NoAddress(_))), "{text}: {:?}", open.check(text));
+        for text in [
+            "",
+            "example.org",
+            "https://",
+            "https://exa mple.org/",
+            "https://[::1/",
+            "https://256.1.1.1/",
+            "https://a:99999/",
+        ] {
+            assert!(
+                matches!(open.check(text), Err(Closed::NoAddress(_))),
+                "{text}: {:?}",
+                open.check(text)
+            );
         }
-        assert_eq!(open.check(&format!("https://example.org/{}", "a".repeat(2000))), Err(Closed::TooLong));
+        assert_eq!(
+            open.check(&format!("https://example.org/{}", "a".repeat(2000))),
+            Err(Closed::TooLong)
+        );
     }
 
     #[test]
@@ -225,7 +312,10 @@ mod tests {
                 "http://[0:0::1]:9000/",
                 "http://0x7f.1:9000",
             ] {
-                assert!(some.check(good).is_ok_and(|target| target.is_listed), "{good}");
+                assert!(
+                    some.check(good).is_ok_and(|target| target.is_listed),
+                    "{good}"
+                );
             }
             for bad in [
                 "http://127.0.0.1:9001/",
@@ -241,7 +331,17 @@ mod tests {
         for good in hosts {
             assert!(is_place(good), "{good}");
         }
-        for bad in ["127.0.0.1", "http://a:1", "a:b", "a:1/x", "u@a:1", ":1", "a:99999", "::1:80", "0x7f.1:80"] {
+        for bad in [
+            "127.0.0.1",
+            "http://a:1",
+            "a:b",
+            "a:1/x",
+            "u@a:1",
+            ":1",
+            "a:99999",
+            "::1:80",
+            "0x7f.1:80",
+        ] {
             assert!(!is_place(bad), "{bad}");
         }
     }

@@ -1,4 +1,5 @@
-//! One attempt to deliver a message: where it may go is checked, it is signed and posted, and the status of the answer is all that is read.
+//! One attempt to deliver a message: where it may go is checked, it is signed and posted, and the
+//! status of the answer is all that is read.
 
 use super::{
     places::{Closed, Places},
@@ -73,7 +74,11 @@ impl NotTaken {
 
     /// How long the receiver asks us to wait.
     pub fn wait(&self) -> Option<Duration> {
-        if let Self::Status { wait, .. } = self { *wait } else { None }
+        if let Self::Status { wait, .. } = self {
+            *wait
+        } else {
+            None
+        }
     }
 }
 
@@ -88,11 +93,16 @@ pub struct Posted {
 impl Poster {
     /// Posts to these places.
     pub fn new(places: Places) -> Result<Self, CliError> {
-        // Nothing is kept open: a name is looked up, and what it leads to looked at, for each attempt.
+        // Nothing is kept open: a name is looked up, and what it leads to looked at, for each
+        // attempt.
         let builder = || client_builder(ATTEMPT).pool_max_idle_per_host(0);
         let failed = |fault: rebut_engine::model::Fault| CliError::failed(fault.message);
         let public = build(builder().dns_resolver(Arc::new(OnlyPublic))).map_err(failed)?;
-        Ok(Self { places, public, listed: build(builder()).map_err(failed)? })
+        Ok(Self {
+            places,
+            public,
+            listed: build(builder()).map_err(failed)?,
+        })
     }
 
     /// Where may be posted to.
@@ -104,28 +114,48 @@ impl Poster {
     pub async fn post(&self, url: &str, message: Message<'_>) -> Posted {
         let begun = Instant::now();
         let came = self.attempt(url, message).await;
-        Posted { came, within: begun.elapsed() }
+        Posted {
+            came,
+            within: begun.elapsed(),
+        }
     }
 
-    async fn attempt(&self, url: &str, Message { id, body, secret }: Message<'_>) -> Result<u16, NotTaken> {
+    async fn attempt(
+        &self,
+        url: &str,
+        Message { id, body, secret }: Message<'_>,
+    ) -> Result<u16, NotTaken> {
         let target = self.places.check(url)?;
         let now = jiff::Timestamp::now().as_second();
         let signed = signature(secret, id, now, body)?;
-        let client = if target.is_listed { &self.listed } else { &self.public };
+        let client = if target.is_listed {
+            &self.listed
+        } else {
+            &self.public
+        };
         let request = client
             .post(target.address.url().clone())
             .timeout(ATTEMPT)
             .header(header::CONTENT_TYPE, "application/json")
-            .header(header::USER_AGENT, concat!("rebut/", env!("CARGO_PKG_VERSION")))
+            .header(
+                header::USER_AGENT,
+                concat!("rebut/", env!("CARGO_PKG_VERSION")),
+            )
             .header("webhook-id", id)
             .header("webhook-timestamp", now)
             .header("webhook-signature", signed)
             .body(body.to_owned());
-        let answer = request.send().await.map_err(|error| NotTaken::NoAnswer(why(error)))?;
+        let answer = request
+            .send()
+            .await
+            .map_err(|error| NotTaken::NoAnswer(why(error)))?;
         // The body of an answer is never read: it could be of any size, and says nothing to us.
         match answer.status() {
             status if status.is_success() => Ok(status.as_u16()),
-            status => Err(NotTaken::Status { status: status.as_u16(), wait: asked_wait(status, answer.headers()) }),
+            status => Err(NotTaken::Status {
+                status: status.as_u16(),
+                wait: asked_wait(status, answer.headers()),
+            }),
         }
     }
 }
@@ -133,7 +163,9 @@ impl Poster {
 /// The wait that an answer asks for, where it is one that may pass.
 fn asked_wait(status: StatusCode, headers: &header::HeaderMap) -> Option<Duration> {
     let may_pass = status == StatusCode::TOO_MANY_REQUESTS || status.is_server_error();
-    retry_after_ms(headers).filter(|_| may_pass).map(Duration::from_millis)
+    retry_after_ms(headers)
+        .filter(|_| may_pass)
+        .map(Duration::from_millis)
 }
 
 /// Why there was no answer, without the address.
@@ -152,12 +184,19 @@ mod tests {
     use std::net::TcpListener;
 
     fn poster(hosts: &[String]) -> Poster {
-        let server = ServerSection { webhook_hosts: hosts.to_vec(), ..ServerSection::default() };
+        let server = ServerSection {
+            webhook_hosts: hosts.to_vec(),
+            ..ServerSection::default()
+        };
         Poster::new(Places::of(&server)).expect("a client")
     }
 
     fn message(secret: &Secret) -> Message<'_> {
-        Message { id: "evt_1", body: "{}", secret }
+        Message {
+            id: "evt_1",
+            body: "{}",
+            secret,
+        }
     }
 
     #[tokio::test]
@@ -166,14 +205,29 @@ mod tests {
         let port = inside.local_addr().expect("an address").port();
         let poster = poster(&[]);
         // As a name that was public when it was checked and is not any more.
-        let answer = poster.public.post(format!("https://localhost:{port}/")).send().await;
+        let answer = poster
+            .public
+            .post(format!("https://localhost:{port}/"))
+            .send()
+            .await;
         assert!(why(answer.expect_err("refused")).contains("no public address"));
         // An address that is checked at every attempt, not only when it was asked for.
         let secret = super::super::signing::new_secret().expect("randomness");
-        let posted = poster.post(&format!("https://127.0.0.1:{port}/"), message(&secret)).await;
-        assert_eq!(posted.came, Err(NotTaken::Closed(Closed::NotPublic(format!("127.0.0.1:{port}")))));
+        let posted = poster
+            .post(&format!("https://127.0.0.1:{port}/"), message(&secret))
+            .await;
+        assert_eq!(
+            posted.came,
+            Err(NotTaken::Closed(Closed::NotPublic(format!(
+                "127.0.0.1:{port}"
+            ))))
+        );
         inside.set_nonblocking(true).expect("a socket");
-        assert_eq!(inside.accept().map(drop).map_err(|error| error.kind()), Err(std::io::ErrorKind::WouldBlock), "nobody came");
+        assert_eq!(
+            inside.accept().map(drop).map_err(|error| error.kind()),
+            Err(std::io::ErrorKind::WouldBlock),
+            "nobody came"
+        );
     }
 
     #[tokio::test]
@@ -183,13 +237,25 @@ mod tests {
             let statuses: &'static [u16] = Box::leak(Box::new([status]));
             let catcher = Catcher::start(statuses);
             let place = catcher.url().trim_start_matches("http://").to_owned();
-            let posted = poster(&[place]).post(&format!("{}/hook?token=1", catcher.url()), message(&secret)).await;
-            let expected = if status < 300 { Ok(status) } else { Err(NotTaken::Status { status, wait: None }) };
+            let posted = poster(&[place])
+                .post(&format!("{}/hook?token=1", catcher.url()), message(&secret))
+                .await;
+            let expected = if status < 300 {
+                Ok(status)
+            } else {
+                Err(NotTaken::Status { status, wait: None })
+            };
             assert_eq!(posted.came, expected);
             assert_eq!(posted.came.is_err_and(|why| why.is_gone()), status == 410);
             let caught = catcher.next();
-            assert_eq!((&*caught.line, &*caught.body), ("POST /hook?token=1 HTTP/1.1", "{}"));
-            assert_eq!((caught.header("webhook-id"), caught.header("content-type")), (Some("evt_1"), Some("application/json")));
+            assert_eq!(
+                (&*caught.line, &*caught.body),
+                ("POST /hook?token=1 HTTP/1.1", "{}")
+            );
+            assert_eq!(
+                (caught.header("webhook-id"), caught.header("content-type")),
+                (Some("evt_1"), Some("application/json"))
+            );
             assert!(catcher.rest().is_empty(), "{status}");
         }
     }

@@ -1,4 +1,5 @@
-//! Holding challengers to their context files: written once, compared before every later use, and nobody is asked with another.
+//! Holding challengers to their context files: written once, compared before every later use, and
+//! nobody is asked with another.
 
 use super::{Pinned, persona_files};
 use crate::beneath::Folder;
@@ -41,13 +42,19 @@ struct GuardedModel {
 impl Guarded {
     /// The same models, guarded.
     pub fn new(models: Arc<dyn Models>, files: ContextFiles) -> Self {
-        Self { models, files: Arc::new(files) }
+        Self {
+            models,
+            files: Arc::new(files),
+        }
     }
 }
 
 impl Models for Guarded {
     fn open(&self, name: &str) -> Result<Arc<dyn Model>, Fault> {
-        Ok(Arc::new(GuardedModel { model: self.models.open(name)?, files: self.files.clone() }))
+        Ok(Arc::new(GuardedModel {
+            model: self.models.open(name)?,
+            files: self.files.clone(),
+        }))
     }
 }
 
@@ -60,7 +67,10 @@ impl Model for GuardedModel {
     }
 
     fn hindrance(&self, turn: &str, agent: &Agent) -> Option<Fault> {
-        self.files.check(turn, agent).err().or_else(|| self.model.hindrance(turn, agent))
+        self.files
+            .check(turn, agent)
+            .err()
+            .or_else(|| self.model.hindrance(turn, agent))
     }
 
     fn wire(&self, request: &Request<'_>) -> String {
@@ -98,10 +108,16 @@ impl ContextFiles {
         let preflight = Config::parse(pinned.config).is_ok_and(|config| config.preflight);
         let names = persona_files(pinned.agents).into_iter().collect();
         let first_step = if preflight { "preflight" } else { "challenge" };
-        Self { dir: dir.to_owned(), names, first_step, asked: Mutex::default() }
+        Self {
+            dir: dir.to_owned(),
+            names,
+            first_step,
+            asked: Mutex::default(),
+        }
     }
 
-    /// Whether nobody has asked this challenger before. Asked again, also to clarify, it must find the file it was first asked with.
+    /// Whether nobody has asked this challenger before. Asked again, also to clarify, it must find
+    /// the file it was first asked with.
     fn is_first(&self, turn: &str, agent: &str) -> bool {
         let is_new = self.asked().insert(agent.to_owned());
         is_new && turn.split_once('/') == Some((self.first_step, agent))
@@ -113,11 +129,18 @@ impl ContextFiles {
 
     /// Writes a challenger's file when it is first asked; later it must still be what was written.
     fn check(&self, turn: &str, agent: &Agent) -> Result<(), Fault> {
-        let Some(name) = self.names.get(&*agent.name) else { return Ok(()) };
+        let Some(name) = self.names.get(&*agent.name) else {
+            return Ok(());
+        };
         let path = self.dir.join(name);
         let persona = format!("{}\n", agent.brief);
         // By its name only: the journal goes to others, and tells nothing of this machine.
-        let changed = |what: String| Err(Fault::new(FaultKind::ContextChanged, format!("{name} {what}")));
+        let changed = |what: String| {
+            Err(Fault::new(
+                FaultKind::ContextChanged,
+                format!("{name} {what}"),
+            ))
+        };
         if self.is_first(turn, &agent.name) {
             match write_new(&path, &persona) {
                 Ok(()) => return Ok(()),
@@ -145,19 +168,29 @@ impl ContextFiles {
 /// The bytes of a file in a folder, through no link.
 fn read(dir: &Path, name: &str) -> std::io::Result<Vec<u8>> {
     let mut bytes = Vec::new();
-    Folder::own(dir)?.open(Path::new(name))?.read_to_end(&mut bytes)?;
+    Folder::own(dir)?
+        .open(Path::new(name))?
+        .read_to_end(&mut bytes)?;
     Ok(bytes)
 }
 
-/// Writes beside it, and gives the whole its name unless something has that: a crash leaves no half of a file behind.
+/// Writes beside it, and gives the whole its name unless something has that: a crash leaves no half
+/// of a file behind.
 fn write_new(path: &Path, text: &str) -> std::io::Result<()> {
     let beside = path.with_extension("md.new");
-    let written = write_fresh(&beside, text).and_then(|file| file.sync_all()).and_then(|()| match std::fs::hard_link(&beside, path) {
-        Err(error) if error.kind() == ErrorKind::AlreadyExists => Err(error),
-        // Not every file system has two names for a file.
-        Err(_) if std::fs::symlink_metadata(path).is_err_and(|error| error.kind() == ErrorKind::NotFound) => std::fs::rename(&beside, path),
-        linked => linked,
-    });
+    let written = write_fresh(&beside, text)
+        .and_then(|file| file.sync_all())
+        .and_then(|()| match std::fs::hard_link(&beside, path) {
+            Err(error) if error.kind() == ErrorKind::AlreadyExists => Err(error),
+            // Not every file system has two names for a file.
+            Err(_)
+                if std::fs::symlink_metadata(path)
+                    .is_err_and(|error| error.kind() == ErrorKind::NotFound) =>
+            {
+                std::fs::rename(&beside, path)
+            }
+            linked => linked,
+        });
     match (written, std::fs::remove_file(&beside)) {
         (Ok(()), Err(error)) if error.kind() != ErrorKind::NotFound => Err(error),
         (written, _) => written,
@@ -170,7 +203,10 @@ pub fn write_fresh(path: &Path, text: &str) -> std::io::Result<File> {
         Err(error) if error.kind() != ErrorKind::NotFound => return Err(error),
         _ => {}
     }
-    let mut file = std::fs::OpenOptions::new().write(true).create_new(true).open(path)?; // tidy: a new file goes through no link
+    let mut file = std::fs::OpenOptions::new()
+        .write(true)
+        .create_new(true)
+        .open(path)?; // tidy: a new file goes through no link
     file.write_all(text.as_bytes())?;
     Ok(file)
 }
@@ -200,7 +236,12 @@ mod tests {
 
     #[test]
     fn only_the_first_question_to_a_challenger_may_write_its_file() {
-        let files = |first_step| ContextFiles { dir: PathBuf::new(), names: BTreeMap::new(), first_step, asked: Mutex::default() };
+        let files = |first_step| ContextFiles {
+            dir: PathBuf::new(),
+            names: BTreeMap::new(),
+            first_step,
+            asked: Mutex::default(),
+        };
         let rows = [
             ("preflight", "preflight/operator", true),
             ("preflight", "preflight/operator/clarify", false),
@@ -213,7 +254,10 @@ mod tests {
         for (step, turn, expected) in rows {
             let files = files(step);
             assert_eq!(files.is_first(turn, "operator"), expected, "{step} {turn}");
-            assert!(!files.is_first(turn, "operator"), "{step} {turn}: asked again");
+            assert!(
+                !files.is_first(turn, "operator"),
+                "{step} {turn}: asked again"
+            );
         }
     }
 }

@@ -1,6 +1,6 @@
-//! Workspaces of challenges that died before their debate was on record. Whoever makes one holds its number
-//! by a locked file that says what was made; a process that dies leaves the file, and the next challenge
-//! takes away what stands there, if nobody has touched it.
+//! Workspaces of challenges that died before their debate was on record. Whoever makes one holds
+//! its number by a locked file that says what was made; a process that dies leaves the file, and
+//! the next challenge takes away what stands there, if nobody has touched it.
 
 use super::number;
 use crate::{
@@ -28,7 +28,8 @@ pub struct Claim {
     path: PathBuf,
 }
 
-/// What a claim says, a line each: what was made, and then under which name a debate was to begin there.
+/// What a claim says, a line each: what was made, and then under which name a debate was to begin
+/// there.
 #[derive(Serialize, Deserialize)]
 struct Made {
     folder: String,
@@ -44,17 +45,31 @@ struct Begins {
 
 impl Claim {
     /// Says what is going to be made.
-    pub(super) fn begin(file: File, path: PathBuf, folder: &str, context: &str) -> Result<Self, CliError> {
+    pub(super) fn begin(
+        file: File,
+        path: PathBuf,
+        folder: &str,
+        context: &str,
+    ) -> Result<Self, CliError> {
         let mut claim = Self { file, path };
         // What a crash left in it, before anything was made.
-        claim.file.set_len(0).map_err(|error| claim.failed(&error))?;
-        claim.say(&Made { folder: folder.to_owned(), context: Hash::of(context.as_bytes()) })?;
+        claim
+            .file
+            .set_len(0)
+            .map_err(|error| claim.failed(&error))?;
+        claim.say(&Made {
+            folder: folder.to_owned(),
+            context: Hash::of(context.as_bytes()),
+        })?;
         Ok(claim)
     }
 
     /// Says which debate is going to begin there: from now on the database knows whether it did.
     pub fn begins(&mut self, debate: DebateId, place: &Place) -> Result<(), CliError> {
-        self.say(&Begins { debate, database: database(place) })
+        self.say(&Begins {
+            debate,
+            database: database(place),
+        })
     }
 
     /// The debate is on record, or what was made is gone: nothing is to be taken away any more.
@@ -66,8 +81,11 @@ impl Claim {
     }
 
     fn say(&mut self, line: &impl Serialize) -> Result<(), CliError> {
-        let line = serde_json::to_string(line).map_err(|error| CliError::failed(error.to_string()))?;
-        self.file.write_all(format!("{line}\n").as_bytes()).map_err(|error| self.failed(&error))
+        let line =
+            serde_json::to_string(line).map_err(|error| CliError::failed(error.to_string()))?;
+        self.file
+            .write_all(format!("{line}\n").as_bytes())
+            .map_err(|error| self.failed(&error))
     }
 
     fn failed(&self, error: &io::Error) -> CliError {
@@ -83,16 +101,29 @@ fn database(place: &Place) -> Hash {
     Hash::of(kept.as_bytes())
 }
 
-/// Takes away what was made below `debates` for debates that never began. Gives the folders that are gone.
-pub async fn take_away(debates: &Path, place: &Place, desk: &Desk) -> Result<Vec<PathBuf>, CliError> {
+/// Takes away what was made below `debates` for debates that never began. Gives the folders that
+/// are gone.
+pub async fn take_away(
+    debates: &Path,
+    place: &Place,
+    desk: &Desk,
+) -> Result<Vec<PathBuf>, CliError> {
     let failed = |error: &io::Error| CliError::file("clear up in", debates, error);
     let folder = Folder::own(debates).map_err(|error| failed(&error))?;
     let mut gone = Vec::new();
     for name in folder.names().map_err(|error| failed(&error))? {
-        let Some(number) = name.to_str().and_then(number::claimed) else { continue };
-        let Some(claim) = left(&folder, &name).map_err(|error| failed(&error))? else { continue };
-        let Some((made, begins)) = claim.read().map_err(|error| failed(&error))? else { continue };
-        if number::of(&made.folder) != Some(number) || Path::new(&made.folder).components().count() != 1 {
+        let Some(number) = name.to_str().and_then(number::claimed) else {
+            continue;
+        };
+        let Some(claim) = left(&folder, &name).map_err(|error| failed(&error))? else {
+            continue;
+        };
+        let Some((made, begins)) = claim.read().map_err(|error| failed(&error))? else {
+            continue;
+        };
+        if number::of(&made.folder) != Some(number)
+            || Path::new(&made.folder).components().count() != 1
+        {
             continue;
         }
         let began = match begins {
@@ -120,7 +151,8 @@ async fn is_known(desk: &Desk, id: DebateId) -> Result<bool, CliError> {
     }
 }
 
-/// A claim whose holder is gone, now held by us; nothing where it is held, or is not what rebut makes.
+/// A claim whose holder is gone, now held by us; nothing where it is held, or is not what rebut
+/// makes.
 fn left(folder: &Folder, name: &OsStr) -> io::Result<Option<Claim>> {
     match folder.about(name) {
         Ok(about) if about.kind == Kind::File && about.problem().is_none() => {}
@@ -134,7 +166,8 @@ fn left(folder: &Folder, name: &OsStr) -> io::Result<Option<Claim>> {
         Err(TryLockError::WouldBlock) => return Ok(None),
         Err(TryLockError::Error(error)) => return Err(error),
     }
-    // Another may have released it, and a third have claimed the number anew, before it was locked here.
+    // Another may have released it, and a third have claimed the number anew, before it was locked
+    // here.
     let path = folder.path().join(name);
     match folder.open(Path::new(name)) {
         Ok(named) if is_same(&named, &file)? => Ok(Some(Claim { file, path })),
@@ -170,7 +203,9 @@ impl Claim {
             read => drop(read?),
         }
         let mut lines = text.split_inclusive('\n');
-        let Some(Ok(made)) = lines.next().map(serde_json::from_str) else { return Ok(None) };
+        let Some(Ok(made)) = lines.next().map(serde_json::from_str) else {
+            return Ok(None);
+        };
         match (lines.next().map(serde_json::from_str), lines.next()) {
             (None, _) => Ok(Some((made, None))),
             (Some(Ok(begins)), None) => Ok(Some((made, Some(begins)))),
@@ -180,8 +215,8 @@ impl Claim {
     }
 }
 
-/// Removes a folder that holds nothing but what was made for a debate. Says whether it is gone; whatever
-/// else stands in it stays, with all of it.
+/// Removes a folder that holds nothing but what was made for a debate. Says whether it is gone;
+/// whatever else stands in it stays, with all of it.
 fn remove_untouched(debates: &Folder, made: &Made) -> io::Result<bool> {
     let folder = match debates.below(Path::new(&made.folder)) {
         Ok(folder) => folder,
@@ -193,7 +228,9 @@ fn remove_untouched(debates: &Folder, made: &Made) -> io::Result<bool> {
     for name in folder.names()? {
         let is_untouched = match name.to_str() {
             Some(CONTEXT) => holds(&folder, made.context)?,
-            Some(ROUNDS) => folder.below(Path::new(ROUNDS)).is_ok_and(|rounds| rounds.names().is_ok_and(|names| names.is_empty())),
+            Some(ROUNDS) => folder
+                .below(Path::new(ROUNDS))
+                .is_ok_and(|rounds| rounds.names().is_ok_and(|names| names.is_empty())),
             _ => false,
         };
         if !is_untouched {

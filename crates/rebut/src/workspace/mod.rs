@@ -1,4 +1,5 @@
-//! The workspace of a challenge: a numbered directory with the challengers' context files and a readable copy of the debate.
+//! The workspace of a challenge: a numbered directory with the challengers' context files and a
+//! readable copy of the debate.
 
 mod guard;
 mod leftovers;
@@ -9,9 +10,14 @@ mod projection;
 pub use leftovers::{Claim, take_away};
 pub use names::{persona_files, slug, speaker_names};
 
-use crate::{app::App, beneath::Typed, cli::OutputArgs, commands::follow, error::CliError, output::write, typed::command};
+use crate::{
+    app::App, beneath::Typed, cli::OutputArgs, commands::follow, error::CliError, output::write,
+    typed::command,
+};
 use guard::{ContextFiles, Guarded};
-use rebut_engine::{DebateId, Desk, Running, clean::for_people, formats::challenge, model::Models, view::View};
+use rebut_engine::{
+    DebateId, Desk, Running, clean::for_people, formats::challenge, model::Models, view::View,
+};
 use std::{
     io::Read,
     path::{Component, Path, PathBuf},
@@ -28,11 +34,13 @@ pub struct Workspace {
 }
 
 impl Workspace {
-    /// Makes the next one below `debates`: `NNN-topic-slug`, a number nobody else has, also when two begin
-    /// at once. The claim is to be held until the debate is on record; should this process die before, the
-    /// next one takes the workspace away.
+    /// Makes the next one below `debates`: `NNN-topic-slug`, a number nobody else has, also when
+    /// two begin at once. The claim is to be held until the debate is on record; should this
+    /// process die before, the next one takes the workspace away.
     pub fn create(debates: &Path, input: &challenge::Input) -> Result<(Self, Claim), CliError> {
-        Typed::new(debates).and_then(|debates| debates.folder()).map_err(|error| CliError::file("create", debates, &error))?;
+        Typed::new(debates)
+            .and_then(|debates| debates.folder())
+            .map_err(|error| CliError::file("create", debates, &error))?;
         let context = context_of(input);
         let (dir, claim) = number::next(debates, &slug(&input.topic), &context)?;
         let workspace = Self { dir };
@@ -40,10 +48,17 @@ impl Workspace {
         Ok((workspace, claim))
     }
 
-    /// The workspace of a kept debate, if it has one. One that is gone is an error: nobody could be held to its context file. So is one of
-    /// another debate: the journal only says where to look, and it may come from elsewhere.
+    /// The workspace of a kept debate, if it has one. One that is gone is an error: nobody could be
+    /// held to its context file. So is one of another debate: the journal only says where to look,
+    /// and it may come from elsewhere.
     pub fn of(app: &App, view: &View) -> Result<Option<Self>, CliError> {
-        let Some(started) = view.started.as_ref().filter(|started| started.format == challenge::FORMAT.name) else { return Ok(None) };
+        let Some(started) = view
+            .started
+            .as_ref()
+            .filter(|started| started.format == challenge::FORMAT.name)
+        else {
+            return Ok(None);
+        };
         let input = challenge::Input::parse(&started.input).map_err(CliError::usage)?;
         // A fork has its origin's input, but the files are the origin's.
         if input.workspace.is_empty() || started.forked_from.is_some() {
@@ -51,9 +66,17 @@ impl Workspace {
         }
         let dir = app.project().join(&input.workspace);
         let id = crate::text::short(view);
-        let Some(problem) = problem(&input.workspace, &dir, view.id) else { return Ok(Some(Self { dir })) };
-        Err(CliError::usage(format!("the workspace {} of debate {id} {problem}", dir.display())).hint(format!(
-            "go to the project where the debate began, or put its directory back; without its files it goes on with: {} \
+        let Some(problem) = problem(&input.workspace, &dir, view.id) else {
+            return Ok(Some(Self { dir }));
+        };
+        Err(CliError::usage(format!(
+            "the workspace {} of debate {id} \
+            {problem}",
+            dir.display()
+        ))
+        .hint(format!(
+            "go to the project where the debate began, or put its directory back; without its \
+             files it goes on with: {} \
              (`{}` lists the steps)",
             command(format_args!("fork {id} --at \"STEP\"")),
             command(format_args!("show {id} --transcript"))
@@ -62,20 +85,31 @@ impl Workspace {
 
     /// Where it is, as a debate's input holds it: from the project on, where it lies inside.
     pub fn pinned(&self, project: &Path) -> String {
-        self.dir.strip_prefix(project).unwrap_or(&self.dir).to_string_lossy().into_owned()
+        self.dir
+            .strip_prefix(project)
+            .unwrap_or(&self.dir)
+            .to_string_lossy()
+            .into_owned()
     }
 
     /// Takes it away again, when the debate could not begin.
     pub fn discard(self) -> Result<(), CliError> {
-        std::fs::remove_dir_all(&self.dir).map_err(|error| CliError::file("remove", &self.dir, &error))
+        std::fs::remove_dir_all(&self.dir)
+            .map_err(|error| CliError::file("remove", &self.dir, &error))
     }
 
     /// A desk whose models check each challenger's context file before it is asked.
     pub async fn desk(&self, app: &App, view: &View) -> Result<Desk, CliError> {
         let registry = Arc::new(app.registry()?);
         let store = app.store().await?;
-        let started = view.started.as_ref().ok_or_else(|| CliError::failed("the debate has no beginning"))?;
-        let pinned = Pinned { agents: &started.agents, config: &started.config };
+        let started = view
+            .started
+            .as_ref()
+            .ok_or_else(|| CliError::failed("the debate has no beginning"))?;
+        let pinned = Pinned {
+            agents: &started.agents,
+            config: &started.config,
+        };
         app.desk_over(store, &registry, self.guarded(registry.clone(), &pinned))
     }
 
@@ -85,7 +119,13 @@ impl Workspace {
     }
 
     /// Follows a run to its end, and keeps the files as the journal tells.
-    pub async fn follow(&self, app: &App, desk: &Desk, running: Running, output: &OutputArgs) -> Result<u8, CliError> {
+    pub async fn follow(
+        &self,
+        app: &App,
+        desk: &Desk,
+        running: Running,
+        output: &OutputArgs,
+    ) -> Result<u8, CliError> {
         let keeping = self.keep(desk, running.id);
         let code = follow::follow(app, desk, running, output).await?;
         Self::kept(keeping).await?;
@@ -102,20 +142,31 @@ impl Workspace {
 
     /// Waits until the last of them is written.
     pub async fn kept(keeping: Keeping) -> Result<(), CliError> {
-        keeping.await.map_err(|error| CliError::failed(format!("the workspace was not written: {error}")))?
+        keeping
+            .await
+            .map_err(|error| CliError::failed(format!("the workspace was not written: {error}")))?
     }
 
     /// What is there before anybody speaks.
     fn begin(&self, context: &str) -> Result<(), CliError> {
         write(&self.dir.join("context.md"), context)?;
-        std::fs::create_dir(self.dir.join("rounds")).map_err(|error| CliError::file("create", &self.dir.join("rounds"), &error))
+        std::fs::create_dir(self.dir.join("rounds"))
+            .map_err(|error| CliError::file("create", &self.dir.join("rounds"), &error))
     }
 }
 
 /// The text of `context.md`.
 fn context_of(input: &challenge::Input) -> String {
-    let context = if input.context.trim().is_empty() { "(none)" } else { &input.context };
-    format!("# {}\n\n{}\n", rebut_engine::clean::on_one_line(&input.topic), for_people(context).trim_end())
+    let context = if input.context.trim().is_empty() {
+        "(none)"
+    } else {
+        &input.context
+    };
+    format!(
+        "# {}\n\n{}\n",
+        rebut_engine::clean::on_one_line(&input.topic),
+        for_people(context).trim_end()
+    )
 }
 
 /// What of a debate decides about its context files.
@@ -126,15 +177,17 @@ pub struct Pinned<'a> {
     pub config: &'a serde_json::Value,
 }
 
-/// Why a directory is not the workspace of this debate, if it is not. Whatever a journal says, only a directory that holds this debate's
-/// own state is written into.
+/// Why a directory is not the workspace of this debate, if it is not. Whatever a journal says, only
+/// a directory that holds this debate's own state is written into.
 fn problem(pinned: &str, dir: &Path, id: Option<DebateId>) -> Option<String> {
     let is_plain = Path::new(pinned).components().all(|part| match part {
         Component::Normal(_) => true,
         Component::RootDir | Component::Prefix(_) => Path::new(pinned).is_absolute(),
         Component::CurDir | Component::ParentDir => false,
     });
-    let is_numbered = dir.file_name().is_some_and(|name| number::of(&name.to_string_lossy()).is_some());
+    let is_numbered = dir
+        .file_name()
+        .is_some_and(|name| number::of(&name.to_string_lossy()).is_some());
     if !is_plain || !is_numbered {
         return Some("is no place that rebut makes".to_owned());
     }
@@ -154,7 +207,13 @@ fn problem(pinned: &str, dir: &Path, id: Option<DebateId>) -> Option<String> {
     match read.and_then(|mut file| file.read_to_end(&mut text)) {
         Ok(_) => {}
         // Broken off before the first word was kept: there is nothing that could be another's.
-        Err(error) if error.kind() == std::io::ErrorKind::NotFound && !Path::new(pinned).is_absolute() && is_fresh(dir) => return None,
+        Err(error)
+            if error.kind() == std::io::ErrorKind::NotFound
+                && !Path::new(pinned).is_absolute()
+                && is_fresh(dir) =>
+        {
+            return None;
+        }
         Err(error) => return Some(format!("has no state.json that says whose it is: {error}")),
     }
     let state: serde_json::Value = serde_json::from_slice(&text).unwrap_or_default();
@@ -164,9 +223,14 @@ fn problem(pinned: &str, dir: &Path, id: Option<DebateId>) -> Option<String> {
 
 /// Whether nothing was kept yet in a directory that was just made.
 fn is_fresh(dir: &Path) -> bool {
-    let names = |dir: &Path| -> std::io::Result<Vec<_>> { std::fs::read_dir(dir)?.map(|entry| Ok(entry?.file_name())).collect() };
+    let names = |dir: &Path| -> std::io::Result<Vec<_>> {
+        std::fs::read_dir(dir)?
+            .map(|entry| Ok(entry?.file_name()))
+            .collect()
+    };
     let is_known = |name: &std::ffi::OsString| name == "rounds" || name == "context.md";
-    names(dir).is_ok_and(|all| all.iter().all(is_known)) && names(&dir.join("rounds")).is_ok_and(|all| all.is_empty())
+    names(dir).is_ok_and(|all| all.iter().all(is_known))
+        && names(&dir.join("rounds")).is_ok_and(|all| all.is_empty())
 }
 
 #[cfg(test)]
@@ -179,14 +243,25 @@ mod tests {
         let id = DebateId::new();
         let make = |dir: &Path| {
             std::fs::create_dir_all(dir.join("rounds")).expect("directories");
-            std::fs::write(dir.join("state.json"), format!("{{\"debate_id\": \"{id}\"}}")).expect("a file");
+            std::fs::write(
+                dir.join("state.json"),
+                format!("{{\"debate_id\": \"{id}\"}}"),
+            )
+            .expect("a file");
         };
         let absolute = project.path().join("elsewhere/007-x");
-        for dir in [project.path().join("debates/001-x"), project.path().join("plain"), absolute.clone()] {
+        for dir in [
+            project.path().join("debates/001-x"),
+            project.path().join("plain"),
+            absolute.clone(),
+        ] {
             make(&dir);
         }
         // Just made, and not quite.
-        for (dir, file) in [("debates/003-x", "context.md"), ("debates/004-x", "transcript.md")] {
+        for (dir, file) in [
+            ("debates/003-x", "context.md"),
+            ("debates/004-x", "transcript.md"),
+        ] {
             std::fs::create_dir_all(project.path().join(dir).join("rounds")).expect("directories");
             std::fs::write(project.path().join(dir).join(file), "").expect("a file");
         }
@@ -194,19 +269,39 @@ mod tests {
         let rows = [
             ("debates/001-x", None),
             (&*absolute, None),
-            ("debates/../debates/001-x", Some("is no place that rebut makes")),
+            (
+                "debates/../debates/001-x",
+                Some("is no place that rebut makes"),
+            ),
             ("../001-x", Some("is no place that rebut makes")),
             ("./debates/001-x", Some("is no place that rebut makes")),
             ("plain", Some("is no place that rebut makes")),
             ("/", Some("is no place that rebut makes")),
             ("debates/002-x", Some("is not there")),
             ("debates/003-x", None),
-            ("debates/004-x", Some("has no state.json that says whose it is: No such file or directory (os error 2)")),
+            (
+                "debates/004-x",
+                Some(
+                    "has no state.json that says whose it is: No such file or directory (os error \
+                     2)",
+                ),
+            ),
         ];
         for (pinned, expected) in rows {
-            assert_eq!(problem(pinned, &project.path().join(pinned), Some(id)).as_deref(), expected, "{pinned}");
+            assert_eq!(
+                problem(pinned, &project.path().join(pinned), Some(id)).as_deref(),
+                expected,
+                "{pinned}"
+            );
         }
-        let other = problem("debates/001-x", &project.path().join("debates/001-x"), Some(DebateId::new()));
-        assert_eq!(other.as_deref(), Some("is not its own: what is there belongs to another debate"));
+        let other = problem(
+            "debates/001-x",
+            &project.path().join("debates/001-x"),
+            Some(DebateId::new()),
+        );
+        assert_eq!(
+            other.as_deref(),
+            Some("is not its own: what is there belongs to another debate")
+        );
     }
 }

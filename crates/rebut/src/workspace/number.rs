@@ -1,4 +1,5 @@
-//! The number of a workspace: one that nobody else has, also when two begin at once, and also after a crash.
+//! The number of a workspace: one that nobody else has, also when two begin at once, and also after
+//! a crash.
 
 use super::leftovers::Claim;
 use crate::{
@@ -14,18 +15,22 @@ use std::{
 /// The last number there is. What begins with a larger one, a date perhaps, was not numbered here.
 const LAST: u32 = 999_999;
 
-/// Makes the next directory below `debates`: `NNN-SLUG`. Its number is held until the debate is on record;
-/// `context` is what will stand in it before that.
+/// Makes the next directory below `debates`: `NNN-SLUG`. Its number is held until the debate is on
+/// record; `context` is what will stand in it before that.
 pub fn next(debates: &Path, slug: &str, context: &str) -> Result<(PathBuf, Claim), CliError> {
     let failed = |error: &std::io::Error| CliError::file("create a workspace in", debates, error);
     let folder = Folder::own(debates).map_err(|error| failed(&error))?;
     let after = taken(debates)?.into_iter().max().unwrap_or(0) + 1;
     for number in after..=LAST {
-        // Whoever has this file locked holds the number. It is only taken away once the number is seen by a directory's name, so nobody
-        // can lock another file of that name before; and a crash gives it back.
+        // Whoever has this file locked holds the number. It is only taken away once the number is
+        // seen by a directory's name, so nobody can lock another file of that name before; and a
+        // crash gives it back.
         let claim = claim_of(number);
         // What somebody else left under that name is theirs.
-        if folder.about(&claim).is_ok_and(|found| found.kind != Kind::File) {
+        if folder
+            .about(&claim)
+            .is_ok_and(|found| found.kind != Kind::File)
+        {
             continue;
         }
         let file = folder.open_or_new(&claim).map_err(|error| failed(&error))?;
@@ -36,7 +41,9 @@ pub fn next(debates: &Path, slug: &str, context: &str) -> Result<(PathBuf, Claim
         }
         if taken(debates)?.contains(&number) {
             match folder.remove(&claim) {
-                Err(error) if error.kind() != std::io::ErrorKind::NotFound => return Err(failed(&error)),
+                Err(error) if error.kind() != std::io::ErrorKind::NotFound => {
+                    return Err(failed(&error));
+                }
                 _ => continue,
             }
         }
@@ -46,8 +53,11 @@ pub fn next(debates: &Path, slug: &str, context: &str) -> Result<(PathBuf, Claim
         std::fs::create_dir(&dir).map_err(|error| failed(&error))?;
         return Ok((dir, claim));
     }
-    Err(CliError::failed(format!("no number is left in {}: {LAST} is the last", debates.display()))
-        .hint("rename the directory with the largest number, or use another place: --debates DIR"))
+    Err(CliError::failed(format!(
+        "no number is left in {}: {LAST} is the last",
+        debates.display()
+    ))
+    .hint("rename the directory with the largest number, or use another place: --debates DIR"))
 }
 
 /// The file whose lock holds a number.
@@ -57,14 +67,21 @@ fn claim_of(number: u32) -> OsString {
 
 /// The number that a file of that name holds.
 pub fn claimed(name: &str) -> Option<u32> {
-    let number = name.strip_prefix('.')?.strip_suffix("-claimed")?.parse().ok()?;
+    let number = name
+        .strip_prefix('.')?
+        .strip_suffix("-claimed")?
+        .parse()
+        .ok()?;
     (claim_of(number) == name).then_some(number)
 }
 
 /// The number of a workspace, told by its name.
 pub fn of(name: &str) -> Option<u32> {
     let (number, _) = name.split_once('-')?;
-    number.parse().ok().filter(|number| *number <= LAST && name.starts_with(|c: char| c.is_ascii_digit()))
+    number
+        .parse()
+        .ok()
+        .filter(|number| *number <= LAST && name.starts_with(|c: char| c.is_ascii_digit()))
 }
 
 /// The numbers that are taken below a directory.
@@ -87,7 +104,11 @@ mod tests {
         let rows: &[(&[&str], &[&str], Option<&str>)] = &[
             (&[], &[], Some("001-x")),
             (&["007-a", "notes", "-8"], &[], Some("008-x")),
-            (&["18446744073709551615-x", "4294967295-x", "20260131-notes"], &[], Some("001-x")),
+            (
+                &["18446744073709551615-x", "4294967295-x", "20260131-notes"],
+                &[],
+                Some("001-x"),
+            ),
             (&["999999-x"], &[], None),
             // A crash left a claim, before or after the directory came into being.
             (&[], &[".001-claimed"], Some("001-x")),
@@ -95,12 +116,25 @@ mod tests {
         ];
         for (dirs, claims, expected) in rows {
             let debates = tempfile::tempdir().expect("a directory");
-            dirs.iter().for_each(|name| std::fs::create_dir(debates.path().join(name)).expect("a directory"));
-            claims.iter().for_each(|name| drop(File::create(debates.path().join(name)).expect("a file")));
+            dirs.iter().for_each(|name| {
+                std::fs::create_dir(debates.path().join(name)).expect("a directory")
+            });
+            claims
+                .iter()
+                .for_each(|name| drop(File::create(debates.path().join(name)).expect("a file")));
             let made = next(debates.path(), "x", "").ok();
-            assert_eq!(made.as_ref().map(|(dir, _)| dir.clone()), expected.map(|name| debates.path().join(name)), "{dirs:?}");
-            let last = made.map(|(_, claim)| claim.release()).map(|_| debates.path().join(".002-claimed"));
-            assert!(last.is_none_or(|claim| !claim.exists()), "{claims:?}: what is used is taken away");
+            assert_eq!(
+                made.as_ref().map(|(dir, _)| dir.clone()),
+                expected.map(|name| debates.path().join(name)),
+                "{dirs:?}"
+            );
+            let last = made
+                .map(|(_, claim)| claim.release())
+                .map(|_| debates.path().join(".002-claimed"));
+            assert!(
+                last.is_none_or(|claim| !claim.exists()),
+                "{claims:?}: what is used is taken away"
+            );
         }
     }
 
@@ -112,7 +146,10 @@ mod tests {
         let (made, claim) = next(debates.path(), "x", "").expect("made");
         assert_eq!(made, debates.path().join("002-x"));
         // Its number stays held, and is seen.
-        assert_eq!(next(debates.path(), "y", "").expect("made").0, debates.path().join("003-y"));
+        assert_eq!(
+            next(debates.path(), "y", "").expect("made").0,
+            debates.path().join("003-y")
+        );
         claim.release().expect("released");
         assert!(!debates.path().join(".002-claimed").exists());
         drop(held);

@@ -1,5 +1,6 @@
-//! The readable copy of a debate in its workspace: `state.json`, `transcript.md`, one file per agent and round. Made from the journal
-//! alone, so that equal journals give equal files, and rewritten whole, so that nobody ever reads half of one.
+//! The readable copy of a debate in its workspace: `state.json`, `transcript.md`, one file per
+//! agent and round. Made from the journal alone, so that equal journals give equal files, and
+//! rewritten whole, so that nobody ever reads half of one.
 
 use super::{persona_files, speaker_names};
 use crate::error::CliError;
@@ -33,7 +34,11 @@ pub async fn keep(desk: Desk, id: DebateId, dir: PathBuf) -> Result<(), CliError
     write_all(&view, &dir, &mut written)
 }
 
-fn write_all(view: &View, dir: &Path, written: &mut BTreeMap<String, String>) -> Result<(), CliError> {
+fn write_all(
+    view: &View,
+    dir: &Path,
+    written: &mut BTreeMap<String, String>,
+) -> Result<(), CliError> {
     for (name, text) in files(view) {
         if written.get(&name) != Some(&text) {
             write_whole(&dir.join(&name), &text)?;
@@ -46,33 +51,57 @@ fn write_all(view: &View, dir: &Path, written: &mut BTreeMap<String, String>) ->
 /// Writes beside it and renames: a reader sees the old file or the new one.
 fn write_whole(path: &Path, text: &str) -> Result<(), CliError> {
     let beside = path.with_extension("new");
-    let done = super::guard::write_fresh(&beside, text).and_then(|_| std::fs::rename(&beside, path));
+    let done =
+        super::guard::write_fresh(&beside, text).and_then(|_| std::fs::rename(&beside, path));
     done.map_err(|error| CliError::file("write", path, &error))
 }
 
 /// Every file a debate makes, by its path below the workspace.
 pub fn files(view: &View) -> Vec<(String, String)> {
-    let Some(started) = &view.started else { return Vec::new() };
-    let mut files = vec![("state.json".to_owned(), state(view, started)), ("transcript.md".to_owned(), report::transcript(view))];
+    let Some(started) = &view.started else {
+        return Vec::new();
+    };
+    let mut files = vec![
+        ("state.json".to_owned(), state(view, started)),
+        ("transcript.md".to_owned(), report::transcript(view)),
+    ];
     for (agent, speaker) in speaker_names(&started.agents) {
         let mut by_round: BTreeMap<u32, Vec<&RoundView>> = BTreeMap::new();
-        for round in
-            view.rounds.iter().filter(|round| round.round > 0 && round.completed && round.agents.iter().any(|known| **known == *agent))
-        {
+        for round in view.rounds.iter().filter(|round| {
+            round.round > 0 && round.completed && round.agents.iter().any(|known| **known == *agent)
+        }) {
             by_round.entry(round.round).or_default().push(round);
         }
         for (number, rounds) in by_round {
-            files.push((format!("rounds/r{number:03}_{speaker}.md"), round_file(view, started, &agent, number, &rounds)));
+            files.push((
+                format!("rounds/r{number:03}_{speaker}.md"),
+                round_file(view, started, &agent, number, &rounds),
+            ));
         }
     }
     files
 }
 
-fn round_file(view: &View, started: &Started, agent: &str, number: u32, rounds: &[&RoundView]) -> String {
-    let persona = view.personas.iter().find(|(name, _)| **name == *agent).map(|(_, persona)| format!(", {}", on_one_line(&persona.title)));
-    let mut text = format!("# Round {number}: {agent}{}\n\nTopic: {}\n", persona.unwrap_or_default(), on_one_line(&started.topic));
+fn round_file(
+    view: &View,
+    started: &Started,
+    agent: &str,
+    number: u32,
+    rounds: &[&RoundView],
+) -> String {
+    let persona = view
+        .personas
+        .iter()
+        .find(|(name, _)| **name == *agent)
+        .map(|(_, persona)| format!(", {}", on_one_line(&persona.title)));
+    let mut text = format!(
+        "# Round {number}: {agent}{}\n\nTopic: {}\n",
+        persona.unwrap_or_default(),
+        on_one_line(&started.topic)
+    );
     for round in rounds {
-        let said = said_in_full(view, round, agent).unwrap_or_else(|| "Nothing was said.".to_owned());
+        let said =
+            said_in_full(view, round, agent).unwrap_or_else(|| "Nothing was said.".to_owned());
         let _ = write!(text, "\n## {}\n\n{}\n", round.phase, said.trim());
     }
     text
@@ -81,8 +110,14 @@ fn round_file(view: &View, started: &Started, agent: &str, number: u32, rounds: 
 /// Where the debate stands, for programs.
 fn state(view: &View, started: &Started) -> String {
     let last = |agent: &str| {
-        let mut positions = view.rounds.iter().rev().flat_map(|round| round.positions.iter().rev());
-        positions.find(|(name, _)| **name == *agent).map(|(_, position)| position)
+        let mut positions = view
+            .rounds
+            .iter()
+            .rev()
+            .flat_map(|round| round.positions.iter().rev());
+        positions
+            .find(|(name, _)| **name == *agent)
+            .map(|(_, position)| position)
     };
     let files = persona_files(&started.agents);
     let proposer = started.agents.first().map_or("", |agent| &*agent.name);

@@ -1,4 +1,5 @@
-//! `kill -9` at many moments: `resume` ends as if nothing had happened, and asks nothing twice that is recorded.
+//! `kill -9` at many moments: `resume` ends as if nothing had happened, and asks nothing twice that
+//! is recorded.
 
 use crate::{
     evaluate,
@@ -12,7 +13,14 @@ fn a_killed_debate_is_resumed_without_asking_again() {
     let whole = Rebut::new();
     whole.write("debate.md", &script_of(&split_then_c()));
     let expected = whole.json(0, &case(&["--json"]));
-    let transcript = whole.expect(0, &["show", expected["debate_id"].as_str().expect("an id"), "--transcript"]);
+    let transcript = whole.expect(
+        0,
+        &[
+            "show",
+            expected["debate_id"].as_str().expect("an id"),
+            "--transcript",
+        ],
+    );
 
     // Event 19 is the last before the judge that never answers.
     for last_seen in [1, 2, 5, 6, 8, 13, 14, 17, 19] {
@@ -30,8 +38,16 @@ fn a_killed_debate_is_resumed_without_asking_again() {
 
         rebut.write("debate.md", &script_of(&split_then_c()));
         let resumed = rebut.json(0, &["resume", &id[..8], "--json"]);
-        assert_eq!((&resumed["result"], &resumed["outcome"]), (&expected["result"], &expected["outcome"]), "killed at {last_seen}");
-        assert_eq!(rebut.expect(0, &["show", &id, "--transcript"]), transcript, "killed at {last_seen}");
+        assert_eq!(
+            (&resumed["result"], &resumed["outcome"]),
+            (&expected["result"], &expected["outcome"]),
+            "killed at {last_seen}"
+        );
+        assert_eq!(
+            rebut.expect(0, &["show", &id, "--transcript"]),
+            transcript,
+            "killed at {last_seen}"
+        );
         check_turns(&rebut.events(&id), &recorded, &last_seen);
         rebut.expect(0, &["audit", "verify", &id]);
         rebut.expect(0, &["replay", &id]);
@@ -39,10 +55,12 @@ fn a_killed_debate_is_resumed_without_asking_again() {
     }
 }
 
-/// A command, the script of all who answer, whose turn comes first, the exit code, and the files it leaves.
+/// A command, the script of all who answer, whose turn comes first, the exit code, and the files it
+/// leaves.
 type Asked<'a> = (&'a [&'a str], String, &'a str, i32, &'a [&'a str]);
 
-/// What was to be done at the end is done by whoever goes on, wherever that is typed: files, and the exit code.
+/// What was to be done at the end is done by whoever goes on, wherever that is typed: files, and
+/// the exit code.
 #[test]
 fn what_was_asked_for_at_the_end_is_not_forgotten() {
     let finding = r#"{"summary":"one thing","operations":[{"kind":"AddConstraint","severity":"critical","target":"env access",
@@ -76,7 +94,20 @@ fn what_was_asked_for_at_the_end_is_not_forgotten() {
             6,
             &["idea/analysis/debate.md", "idea/analysis/debate.json"],
         ),
-        (&["evaluate", "idea", "--fail-on", "9", "--exit-zero", "--no-files"], low, "argue 1/advocate", 0, &[]),
+        (
+            &[
+                "evaluate",
+                "idea",
+                "--fail-on",
+                "9",
+                "--exit-zero",
+                "--no-files",
+            ],
+            low,
+            "argue 1/advocate",
+            0,
+            &[],
+        ),
         (
             &[&CASE[..10], &["--feature-dir", "feature", "-o", "new/d.md"]].concat(),
             script_of(&split_then_c()),
@@ -91,8 +122,15 @@ fn what_was_asked_for_at_the_end_is_not_forgotten() {
         rebut.write("elsewhere/x", "");
         // Everybody but the first waits for ever.
         let stuck = script_of(&[("*", "!timeout".to_owned())]);
-        let said = whole.split("## ").find(|section| section.starts_with(first) || section.starts_with(&first.replace('1', "?")));
-        let said = said.or_else(|| whole.split("## ").nth(1)).expect("the first reply").split_once('\n').expect("a reply").1;
+        let said = whole.split("## ").find(|section| {
+            section.starts_with(first) || section.starts_with(&first.replace('1', "?"))
+        });
+        let said = said
+            .or_else(|| whole.split("## ").nth(1))
+            .expect("the first reply")
+            .split_once('\n')
+            .expect("a reply")
+            .1;
         rebut.write("debate.md", &format!("## {first}\n{said}{stuck}"));
         let model = format!("script:{}", rebut.path("debate.md").display());
         let mut run = rebut.start(&[args, &["-m", &model, "-q"]].concat());
@@ -101,48 +139,104 @@ fn what_was_asked_for_at_the_end_is_not_forgotten() {
         run.kill();
         let kept = rebut.state().join("afterwards").join(format!("{id}.json"));
         let asked_for = std::fs::read(&kept).unwrap_or_else(|error| panic!("{args:?}: {error}"));
-        assert!(files.iter().all(|file| !rebut.path(file).exists()), "{args:?}: nothing is written yet");
+        assert!(
+            files.iter().all(|file| !rebut.path(file).exists()),
+            "{args:?}: nothing is written yet"
+        );
         rebut.write("debate.md", &whole);
-        let resume = || rebut.command(&["resume", &id, "-q"]).current_dir(rebut.path("elsewhere")).output().expect("it runs");
+        let resume = || {
+            rebut
+                .command(&["resume", &id, "-q"])
+                .current_dir(rebut.path("elsewhere"))
+                .output()
+                .expect("it runs")
+        };
         let check = |when: &str, ended: &std::process::Output| {
-            assert_eq!(ended.status.code(), Some(code), "{args:?}, {when}: {}", String::from_utf8_lossy(&ended.stderr));
-            assert!(files.iter().all(|file| rebut.path(file).exists()), "{args:?}, {when}: {}", String::from_utf8_lossy(&ended.stderr));
-            assert!(!kept.exists(), "{args:?}, {when}: nothing is left to be done");
+            assert_eq!(
+                ended.status.code(),
+                Some(code),
+                "{args:?}, {when}: {}",
+                String::from_utf8_lossy(&ended.stderr)
+            );
+            assert!(
+                files.iter().all(|file| rebut.path(file).exists()),
+                "{args:?}, {when}: {}",
+                String::from_utf8_lossy(&ended.stderr)
+            );
+            assert!(
+                !kept.exists(),
+                "{args:?}, {when}: nothing is left to be done"
+            );
         };
         check("resumed", &resume());
-        assert_eq!(std::fs::read_dir(rebut.path("elsewhere")).expect("a directory").count(), 1, "{args:?}: paths mean what they meant");
+        assert_eq!(
+            std::fs::read_dir(rebut.path("elsewhere"))
+                .expect("a directory")
+                .count(),
+            1,
+            "{args:?}: paths mean what they meant"
+        );
         // Killed behind the end of the debate, but before the files.
         std::fs::write(&kept, asked_for).expect("a file");
-        files.iter().for_each(|file| std::fs::remove_file(rebut.path(file)).expect(file));
+        files
+            .iter()
+            .for_each(|file| std::fs::remove_file(rebut.path(file)).expect(file));
         check("ended before", &resume());
-        assert_eq!(rebut.run(&["resume", &id]).code, 2, "{args:?}: now all is done");
+        assert_eq!(
+            rebut.run(&["resume", &id]).code,
+            2,
+            "{args:?}: now all is done"
+        );
         rebut.expect(0, &["rm", &id]);
     }
 }
 
-/// Each turn is completed once; asked twice only where the first call was in flight, and then it says so.
+/// Each turn is completed once; asked twice only where the first call was in flight, and then it
+/// says so.
 pub fn check_turns(events: &[Value], recorded_before_kill: &[String], killed_at: &dyn Debug) {
     let mut asked: HashMap<String, Vec<bool>> = HashMap::new();
-    for event in events.iter().filter(|event| event["type"] == "turn.started") {
-        asked.entry(turn(event)).or_default().push(event["data"]["possibly_paid_twice"] == true);
+    for event in events
+        .iter()
+        .filter(|event| event["type"] == "turn.started")
+    {
+        asked
+            .entry(turn(event))
+            .or_default()
+            .push(event["data"]["possibly_paid_twice"] == true);
     }
     let mut done = completed(events);
     done.sort();
     let mut names: Vec<String> = asked.keys().cloned().collect();
     names.sort();
-    assert_eq!(done, names, "killed at {killed_at:?}: every turn is completed exactly once");
+    assert_eq!(
+        done, names,
+        "killed at {killed_at:?}: every turn is completed exactly once"
+    );
     for (turn, marks) in asked {
         let (first, again) = marks.split_first().expect("asked at least once");
-        assert!(!first && again.iter().all(|mark| *mark), "killed at {killed_at:?}: {turn} was asked again without a mark");
-        assert!(again.is_empty() || !recorded_before_kill.contains(&turn), "killed at {killed_at:?}: {turn} was recorded and asked again");
+        assert!(
+            !first && again.iter().all(|mark| *mark),
+            "killed at {killed_at:?}: {turn} was asked again without a mark"
+        );
+        assert!(
+            again.is_empty() || !recorded_before_kill.contains(&turn),
+            "killed at {killed_at:?}: {turn} was recorded and asked again"
+        );
     }
 }
 
 /// The turns that are completed.
 pub fn completed(events: &[Value]) -> Vec<String> {
-    events.iter().filter(|event| event["type"] == "turn.completed").map(turn).collect()
+    events
+        .iter()
+        .filter(|event| event["type"] == "turn.completed")
+        .map(turn)
+        .collect()
 }
 
 fn turn(event: &Value) -> String {
-    event["data"]["turn"].as_str().expect("a turn's name").to_owned()
+    event["data"]["turn"]
+        .as_str()
+        .expect("a turn's name")
+        .to_owned()
 }

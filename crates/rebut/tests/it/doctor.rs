@@ -12,15 +12,36 @@ fn with_nothing_doctor_says_what_would_help() {
     rebut.user_config("");
     let output = rebut.run(&["doctor"]);
     assert_eq!(output.code, 4, "{}", output.stdout);
-    for says in ["keys       none set", "not set: ANTHROPIC_API_KEY, ", "agents     none", "nobody answers: ", "no model found: "] {
-        assert!(output.stdout.contains(says), "{says:?} is not in\n{}", output.stdout);
+    for says in [
+        "keys       none set",
+        "not set: ANTHROPIC_API_KEY, ",
+        "agents     none",
+        "nobody answers: ",
+        "no model found: ",
+    ] {
+        assert!(
+            output.stdout.contains(says),
+            "{says:?} is not in\n{}",
+            output.stdout
+        );
     }
     let findings = rebut.json(4, &["doctor", "--json"]);
-    assert_eq!((&findings["usable"], &findings["models"], &findings["store"]["problem"]), (&json!(false), &json!([]), &Value::Null));
+    assert_eq!(
+        (
+            &findings["usable"],
+            &findings["models"],
+            &findings["store"]["problem"]
+        ),
+        (&json!(false), &json!([]), &Value::Null)
+    );
     let deep = rebut.json(4, &["doctor", "--deep", "--json"]);
     assert_eq!(deep["probes"], json!([]), "the rehearsal is not asked");
     let fixes = rebut.expect(4, &["doctor", "--fix"]);
-    for command in ["export OPENAI_API_KEY=", "npm install -g @anthropic-ai/claude-code", "ollama serve"] {
+    for command in [
+        "export OPENAI_API_KEY=",
+        "npm install -g @anthropic-ai/claude-code",
+        "ollama serve",
+    ] {
         assert!(fixes.contains(command), "{command:?} is not in\n{fixes}");
     }
     assert_eq!(rebut.run(&[]).code, 0, "bare rebut only tells");
@@ -29,11 +50,18 @@ fn with_nothing_doctor_says_what_would_help() {
 #[test]
 fn a_key_without_a_model_is_told_as_that() {
     let mut rebut = Rebut::new();
-    rebut.user_config("[providers.mine]\nbase_url = \"http://127.0.0.1:9/v1\"\nkey_env = \"MY_KEY\"\n");
+    rebut.user_config(
+        "[providers.mine]\nbase_url = \"http://127.0.0.1:9/v1\"\nkey_env = \"MY_KEY\"\n",
+    );
     rebut.set("MY_KEY", "sk-mine-0123456789");
-    let missing = "the key of mine is set, but no model: write auto_model under [providers.mine], or name one with -m mine:MODEL";
+    let missing = "the key of mine is set, but no model: write auto_model under [providers.mine], \
+        or name one with -m mine:MODEL";
     let told = rebut.expect(4, &["doctor", "--fix"]);
-    for says in ["MY_KEY set", missing, "rebut models 'mine' # then write auto_model = \"one of them\" under [providers.mine]"] {
+    for says in [
+        "MY_KEY set",
+        missing,
+        "rebut models 'mine' # then write auto_model = \"one of them\" under [providers.mine]",
+    ] {
         assert!(told.contains(says), "{says:?} is not in\n{told}");
     }
     assert!(!told.contains("no key"), "{told}");
@@ -42,7 +70,11 @@ fn a_key_without_a_model_is_told_as_that() {
         assert!(output.stderr.contains(missing), "{verb}: {}", output.stderr);
     }
     // A panel that names its models needs no usual one.
-    rebut.write("rebut.toml", "[defaults]\npanel = \"two\"\n[panels.two]\nmembers = [{ role = \"risk\", model = \"mine:small\" }]\n");
+    rebut.write(
+        "rebut.toml",
+        "[defaults]\npanel = \"two\"\n[panels.two]\nmembers = [{ role = \
+        \"risk\", model = \"mine:small\" }]\n",
+    );
     assert!(rebut.expect(0, &["doctor"]).contains("ready"));
 }
 
@@ -58,7 +90,10 @@ fn furnished(server: &ModelServer) -> Rebut {
          [providers.also]\nbase_url = \"{base}\"\nkey_env = \"MY_KEY\"\n[clis.own]\nargs = []\n"
     ));
     rebut.program("own", "echo '{\"ready\": true}'");
-    rebut.program("claude", &claude_like("/bin/cat > /dev/null", &claude_result(READY)));
+    rebut.program(
+        "claude",
+        &claude_like("/bin/cat > /dev/null", &claude_result(READY)),
+    );
     rebut.set("MY_KEY", "sk-mine-0123456789");
     rebut.set("ODD_KEY", "sk-odd-0123456789");
     rebut
@@ -95,62 +130,145 @@ async fn with_something_doctor_finds_it_and_deep_asks_it() {
     );
     let ready = |findings: &Value, name: &str| {
         let endpoints = findings["endpoints"].as_array().expect("a list").clone();
-        endpoints.iter().find(|endpoint| endpoint["provider"] == name).expect("an endpoint")["ready"].clone()
+        endpoints
+            .iter()
+            .find(|endpoint| endpoint["provider"] == name)
+            .expect("an endpoint")["ready"]
+            .clone()
     };
     let findings = rebut.json(0, &["doctor", "--json"]);
     assert_eq!(
-        [ready(&findings, "here"), ready(&findings, "ollama"), ready(&findings, "openai")],
+        [
+            ready(&findings, "here"),
+            ready(&findings, "ollama"),
+            ready(&findings, "openai")
+        ],
         [json!(true), json!(false), json!(false)]
     );
-    assert_eq!(server.seen().iter().filter(|seen| seen.line.starts_with("POST")).count(), 0, "nobody was asked for an answer");
+    assert_eq!(
+        server
+            .seen()
+            .iter()
+            .filter(|seen| seen.line.starts_with("POST"))
+            .count(),
+        0,
+        "nobody was asked for an answer"
+    );
 
     rebut.set("CLAUDE_CODE_OAUTH_TOKEN", "oauth-0123456789");
     let findings = rebut.json(0, &["doctor", "--deep", "--json"]);
     assert_eq!(findings["clis"][0]["signed_in"], true);
-    assert_eq!(findings["panel"]["models"], json!(["cli:claude", "mine:small", "odd:refused"]));
+    assert_eq!(
+        findings["panel"]["models"],
+        json!(["cli:claude", "mine:small", "odd:refused"])
+    );
     let told: Vec<(&str, bool, Option<f64>)> = findings["probes"]
         .as_array()
         .expect("probes")
         .iter()
-        .map(|probe| (probe["model"].as_str().unwrap_or_default(), probe["ok"] == true, probe["cost_usd"].as_f64()))
+        .map(|probe| {
+            (
+                probe["model"].as_str().unwrap_or_default(),
+                probe["ok"] == true,
+                probe["cost_usd"].as_f64(),
+            )
+        })
         .collect();
     let cost = (100.0 * 10.0 + 20.0 * 100.0) / 1e6;
     assert_eq!(
         told,
-        [("cli:claude", true, Some(0.01)), ("mine:small", true, Some(cost)), ("odd:refused", false, None), ("cli:own", true, None)]
+        [
+            ("cli:claude", true, Some(0.01)),
+            ("mine:small", true, Some(cost)),
+            ("odd:refused", false, None),
+            ("cli:own", true, None)
+        ]
     );
     let fixes = rebut.expect(0, &["doctor", "--deep", "--fix"]);
-    assert!(fixes.contains("export ODD_KEY='…' # the one that is set was refused by odd"), "{fixes}");
+    assert!(
+        fixes.contains("export ODD_KEY='…' # the one that is set was refused by odd"),
+        "{fixes}"
+    );
     let text = rebut.expect(0, &["doctor", "--deep"]);
-    assert!(text.contains("mine:small  ok  ") && text.contains("odd:refused  not authenticated: "), "{text}");
-    assert!(!text.contains("0123456789") && !findings.to_string().contains("0123456789"), "keys are never shown");
+    assert!(
+        text.contains("mine:small  ok  ") && text.contains("odd:refused  not authenticated: "),
+        "{text}"
+    );
+    assert!(
+        !text.contains("0123456789") && !findings.to_string().contains("0123456789"),
+        "keys are never shown"
+    );
 
     let mut broken = furnished(&server);
     broken.set("MY_KEY", "");
-    broken
-        .user_config(&format!("[providers.odd]\nbase_url = \"{}\"\nkey_env = \"ODD_KEY\"\nauto_model = \"refused\"\n", server.base_url()));
+    broken.user_config(&format!(
+        "[providers.odd]\nbase_url = \"{}\"\nkey_env = \"ODD_KEY\"\nauto_model = \"refused\"\n",
+        server.base_url()
+    ));
     assert_eq!(broken.run(&["doctor"]).code, 0, "a key is set");
     let output = broken.run(&["doctor", "--deep"]);
-    assert!(output.code == 4 && output.stdout.contains("no model answers: "), "but it does not open anything: {}", output.stdout);
+    assert!(
+        output.code == 4 && output.stdout.contains("no model answers: "),
+        "but it does not open anything: {}",
+        output.stdout
+    );
 }
 
 #[tokio::test(flavor = "multi_thread")]
 async fn models_are_listed_with_price_family_and_pick() {
-    let server = ModelServer::start(|_, _| Behaviour::Hang).await.expect("a server");
+    let server = ModelServer::start(|_, _| Behaviour::Hang)
+        .await
+        .expect("a server");
     let rebut = furnished(&server);
     let all = rebut.json(0, &["models", "--json"]);
-    let offer = |name: &str| all.as_array().expect("a list").iter().find(|offer| offer["provider"] == name).expect("an offer").clone();
+    let offer = |name: &str| {
+        all.as_array()
+            .expect("a list")
+            .iter()
+            .find(|offer| offer["provider"] == name)
+            .expect("an offer")
+            .clone()
+    };
     let here = offer("here");
-    assert_eq!((&here["ready"], &here["source"], &here["models"][0]["model"]), (&json!(true), &json!("provider"), &json!("here:m")));
+    assert_eq!(
+        (&here["ready"], &here["source"], &here["models"][0]["model"]),
+        (&json!(true), &json!("provider"), &json!("here:m"))
+    );
     let openai = offer("openai");
-    assert_eq!((&openai["ready"], &openai["problem"]), (&json!(false), &json!("OPENAI_API_KEY is not set")));
-    let mini = openai["models"].as_array().expect("models").iter().find(|row| row["model"] == "openai:gpt-5-mini").expect("a row");
-    assert_eq!((&mini["family"], &mini["price"]["output"], &mini["auto"]), (&json!("gpt"), &json!(2.0), &json!(false)));
-    assert_eq!(offer("cli")["models"][0], json!({"model": "cli:claude", "family": "claude", "price": null, "auto": false}));
+    assert_eq!(
+        (&openai["ready"], &openai["problem"]),
+        (&json!(false), &json!("OPENAI_API_KEY is not set"))
+    );
+    let mini = openai["models"]
+        .as_array()
+        .expect("models")
+        .iter()
+        .find(|row| row["model"] == "openai:gpt-5-mini")
+        .expect("a row");
+    assert_eq!(
+        (&mini["family"], &mini["price"]["output"], &mini["auto"]),
+        (&json!("gpt"), &json!(2.0), &json!(false))
+    );
+    assert_eq!(
+        offer("cli")["models"][0],
+        json!({"model": "cli:claude", "family": "claude", "price": null, "auto": false})
+    );
 
     let one = rebut.expect(0, &["models", "openai"]);
-    assert!(one.contains("openai:gpt-5-mini ") && one.contains("$0.25 in  $2 out") && !one.contains("anthropic"), "{one}");
-    assert!(rebut.expect(0, &["models", "here"]).contains("auto panel"), "the auto panel takes it");
+    assert!(
+        one.contains("openai:gpt-5-mini ")
+            && one.contains("$0.25 in  $2 out")
+            && !one.contains("anthropic"),
+        "{one}"
+    );
+    assert!(
+        rebut.expect(0, &["models", "here"]).contains("auto panel"),
+        "the auto panel takes it"
+    );
     let wrong = rebut.run(&["models", "opnai"]);
-    assert!(wrong.code == 2 && wrong.stderr.contains("did you mean `openai`?"), "{}", wrong.stderr);
+    assert!(
+        wrong.code == 2 && wrong.stderr.contains("did you mean `openai`?"),
+        "{}",
+        wrong.stderr
+    );
 }

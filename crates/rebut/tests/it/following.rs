@@ -1,4 +1,5 @@
-//! A watcher of server-sent events that remembers what it saw, and comes back with the last number when the connection ends.
+//! A watcher of server-sent events that remembers what it saw, and comes back with the last number
+//! when the connection ends.
 
 use crate::served::Served;
 use serde_json::Value;
@@ -20,17 +21,27 @@ pub struct Follower {
 impl Follower {
     /// Begins at the first event.
     pub fn new(id: &str, served: &Served) -> Self {
-        let mut follower = Self { id: id.to_owned(), seen: Vec::new(), last: String::new(), stream: None };
+        let mut follower = Self {
+            id: id.to_owned(),
+            seen: Vec::new(),
+            last: String::new(),
+            stream: None,
+        };
         assert_eq!(follower.connect(served), 200);
         follower
     }
 
     /// Goes on behind the last event that was seen. Gives the status.
     pub fn connect(&mut self, served: &Served) -> u16 {
-        let last = self.seen.last().map(|seq| format!("Last-Event-ID: {seq}\r\n")).unwrap_or_default();
+        let last = self
+            .seen
+            .last()
+            .map(|seq| format!("Last-Event-ID: {seq}\r\n"))
+            .unwrap_or_default();
         // HTTP/1.0: what comes is the stream itself, without the lengths of its pieces.
         let head = format!(
-            "GET /v1/debates/{}/events HTTP/1.0\r\nHost: {}\r\nAuthorization: Bearer {}\r\nAccept: text/event-stream\r\n{last}\r\n",
+            "GET /v1/debates/{}/events HTTP/1.0\r\nHost: {}\r\nAuthorization: Bearer {}\r\nAccept: \
+             text/event-stream\r\n{last}\r\n",
             self.id, served.address, served.token
         );
         let mut stream = TcpStream::connect(&served.address).expect("a server that listens");
@@ -44,7 +55,11 @@ impl Follower {
             lines.read_line(&mut line).expect("a head");
         }
         self.stream = Some(lines);
-        status.split(' ').nth(1).and_then(|status| status.parse().ok()).unwrap_or_else(|| panic!("no status: {status:?}"))
+        status
+            .split(' ')
+            .nth(1)
+            .and_then(|status| status.parse().ok())
+            .unwrap_or_else(|| panic!("no status: {status:?}"))
     }
 
     /// The next recorded event, or `None` when the connection ends, however it ends.
@@ -53,8 +68,12 @@ impl Follower {
         let (mut id, mut data) = (None::<u64>, String::new());
         loop {
             let mut line = String::new();
-            // A server that was killed resets the connection; an event that is cut off was not seen.
-            if !lines.read_line(&mut line).is_ok_and(|read| read > 0 && line.ends_with('\n')) {
+            // A server that was killed resets the connection; an event that is cut off was not
+            // seen.
+            if !lines
+                .read_line(&mut line)
+                .is_ok_and(|read| read > 0 && line.ends_with('\n'))
+            {
                 return None;
             }
             match line.trim_end().split_once(": ") {
@@ -71,10 +90,16 @@ impl Follower {
 
     /// Reads on until an event fits; the connection must not end before.
     pub fn until(&mut self, fits: impl Fn(&Value) -> bool) {
-        while !fits(&self.next().unwrap_or_else(|| panic!("the stream of {} ended after {:?}: {}", self.id, self.seen, self.last))) {}
+        while !fits(&self.next().unwrap_or_else(|| {
+            panic!(
+                "the stream of {} ended after {:?}: {}",
+                self.id, self.seen, self.last
+            )
+        })) {}
     }
 
-    /// Reads on to the end of the debate, coming back as often as it takes; then all events were seen once, in order.
+    /// Reads on to the end of the debate, coming back as often as it takes; then all events were
+    /// seen once, in order.
     pub fn read_to_the_end(&mut self, served: &Served) {
         loop {
             while self.next().is_some() {}
@@ -82,7 +107,12 @@ impl Follower {
                 break;
             }
             let status = self.connect(served);
-            assert!(status == 200 || status == 503, "{}: {status} after {:?}", self.id, self.seen);
+            assert!(
+                status == 200 || status == 503,
+                "{}: {status} after {:?}",
+                self.id,
+                self.seen
+            );
         }
         let events = served.events(&self.id).len() as u64;
         assert_eq!(self.seen, (1..=events).collect::<Vec<_>>(), "{}", self.id);

@@ -1,5 +1,6 @@
-//! Every hostile repository in `tests/hostile`, met by every command: nothing of the user's is read, written, deleted, sent or
-//! started, and the user's own question is answered all the same. Each folder's `make.sh` says in its first line what the attacker tries.
+//! Every hostile repository in `tests/hostile`, met by every command: nothing of the user's is
+//! read, written, deleted, sent or started, and the user's own question is answered all the same.
+//! Each folder's `make.sh` says in its first line what the attacker tries.
 
 mod checks;
 mod foreign_host;
@@ -19,7 +20,9 @@ use std::{
 };
 
 /// The folders' names begin with one of these; each is a test, so that several run at once.
-const GROUPS: &[&str] = &["config", "data", "file", "git", "limits", "output", "program", "role", "url"];
+const GROUPS: &[&str] = &[
+    "config", "data", "file", "git", "limits", "output", "program", "role", "url",
+];
 
 macro_rules! groups {
     ($($name:ident),*) => {$(
@@ -46,22 +49,32 @@ fn binary() -> &'static Path {
 
 /// The folder of hostile repositories.
 fn folder() -> &'static Path {
-    variable(users::FOLDER, concat!(env!("CARGO_MANIFEST_DIR"), "/tests/hostile"))
+    variable(
+        users::FOLDER,
+        concat!(env!("CARGO_MANIFEST_DIR"), "/tests/hostile"),
+    )
 }
 
 /// The recorded examples.
 fn examples() -> &'static Path {
-    variable(users::EXAMPLES, concat!(env!("CARGO_MANIFEST_DIR"), "/../../examples"))
+    variable(
+        users::EXAMPLES,
+        concat!(env!("CARGO_MANIFEST_DIR"), "/../../examples"),
+    )
 }
 
 /// A path that another user is given a copy of.
 fn variable(name: &str, usual: &'static str) -> &'static Path {
-    std::env::var(name).map_or(Path::new(usual), |path| Path::new(Box::leak(path.into_boxed_str())))
+    std::env::var(name).map_or(Path::new(usual), |path| {
+        Path::new(Box::leak(path.into_boxed_str()))
+    })
 }
 
 /// Every hostile repository, sorted.
 fn repositories() -> Vec<PathBuf> {
-    let entries = fs::read_dir(folder()).expect("the folder of hostile repositories").map(|entry| entry.expect("an entry").path());
+    let entries = fs::read_dir(folder())
+        .expect("the folder of hostile repositories")
+        .map(|entry| entry.expect("an entry").path());
     let mut folders: Vec<PathBuf> = entries.filter(|path| path.is_dir()).collect();
     folders.sort();
     folders
@@ -69,7 +82,11 @@ fn repositories() -> Vec<PathBuf> {
 
 /// A folder's name.
 fn name_of(repository: &Path) -> String {
-    repository.file_name().unwrap_or_default().to_string_lossy().into_owned()
+    repository
+        .file_name()
+        .unwrap_or_default()
+        .to_string_lossy()
+        .into_owned()
 }
 
 #[test]
@@ -78,10 +95,16 @@ fn there_are_many_and_each_says_what_it_tries() {
     assert!(all.len() >= 35, "only {} hostile repositories", all.len());
     for repository in all {
         let name = name_of(&repository);
-        assert!(GROUPS.contains(&name.split('-').next().unwrap_or_default()), "{name} is in no group, so nobody meets it");
+        assert!(
+            GROUPS.contains(&name.split('-').next().unwrap_or_default()),
+            "{name} is in no group, so nobody meets it"
+        );
         let script = fs::read_to_string(repository.join("make.sh")).expect("a make.sh");
         let first = script.lines().next().unwrap_or_default();
-        assert!(first.starts_with("# ") && first.ends_with('.') && first.len() > 40, "{name} does not say what it tries: {first}");
+        assert!(
+            first.starts_with("# ") && first.ends_with('.') && first.len() > 40,
+            "{name} does not say what it tries: {first}"
+        );
     }
 }
 
@@ -89,27 +112,49 @@ fn there_are_many_and_each_says_what_it_tries() {
 async fn meet(group: &str) {
     let mut broken = Vec::new();
     let only = std::env::var("REBUT_HOSTILE").unwrap_or_default();
-    for repository in repositories().into_iter().filter(|path| name_of(path).starts_with(&format!("{group}-{only}"))) {
+    for repository in repositories()
+        .into_iter()
+        .filter(|path| name_of(path).starts_with(&format!("{group}-{only}")))
+    {
         let rows = fs::read_to_string(repository.join("rows")).unwrap_or_default();
-        let mut rows: Vec<Option<&str>> = if rows.is_empty() { vec![None] } else { rows.lines().map(Some).collect() };
+        let mut rows: Vec<Option<&str>> = if rows.is_empty() {
+            vec![None]
+        } else {
+            rows.lines().map(Some).collect()
+        };
         // Root has met them all: what differs for an ordinary user are rights,
         // and not how an address is spelled.
-        rows.truncate(if users::is_second_run() { 1 } else { rows.len() });
+        rows.truncate(if users::is_second_run() {
+            1
+        } else {
+            rows.len()
+        });
         for row in rows {
             broken.extend(meet_one(&repository, row).await);
         }
     }
-    assert!(broken.is_empty(), "{} promises were broken:\n{}", broken.len(), broken.join("\n"));
+    assert!(
+        broken.is_empty(),
+        "{} promises were broken:\n{}",
+        broken.len(),
+        broken.join("\n")
+    );
 }
 
 /// Everything that was broken by one repository: its name, the command, what.
 async fn meet_one(repository: &Path, row: Option<&str>) -> Vec<String> {
-    let server = ModelServer::start(|_, seen| answer(seen)).await.expect("a model server");
-    // By name, as people write it, and so that an address of the loopback is not simply the same host.
+    let server = ModelServer::start(|_, seen| answer(seen))
+        .await
+        .expect("a model server");
+    // By name, as people write it, and so that an address of the loopback is not simply the same
+    // host.
     let provider = server.base_url().replace("127.0.0.1", "localhost");
     let host = ForeignHost::start();
     let stage = Stage::new(repository, row, &provider);
-    let name = row.map_or_else(|| name_of(repository), |row| format!("{} [{row}]", name_of(repository)));
+    let name = row.map_or_else(
+        || name_of(repository),
+        |row| format!("{} [{row}]", name_of(repository)),
+    );
     let notes = match stage.make(&host, &provider) {
         Ok(notes) => notes,
         Err(why) => return vec![format!("{name} · {why}")],
@@ -118,14 +163,27 @@ async fn meet_one(repository: &Path, row: Option<&str>) -> Vec<String> {
         println!("{name}: not applicable here: {}", why.trim_end());
         return Vec::new();
     }
-    let mut met =
-        Met { stage: &stage, notes: &notes, server: &server, host: &host, before: stage.snapshot(), asked: 0, broken: Vec::new() };
+    let mut met = Met {
+        stage: &stage,
+        notes: &notes,
+        server: &server,
+        host: &host,
+        before: stage.snapshot(),
+        asked: 0,
+        broken: Vec::new(),
+    };
     // make.sh may have tried its own traps.
     host.visitors();
     met.asked = server.seen().len();
     met.all();
-    let kept = checks::kept(&stage).into_iter().map(|what| format!("at the end: {what}"));
-    met.broken.into_iter().chain(kept).map(|what| format!("{name} · {what}")).collect()
+    let kept = checks::kept(&stage)
+        .into_iter()
+        .map(|what| format!("at the end: {what}"));
+    met.broken
+        .into_iter()
+        .chain(kept)
+        .map(|what| format!("{name} · {what}"))
+        .collect()
 }
 
 /// What the user's own model server says.
@@ -136,7 +194,8 @@ fn answer(seen: &Seen) -> Behaviour {
         () if body.contains("came without options") => {
             r#"{"options":[{"label":"One","description":"The first."},{"label":"Two","description":"The second."}]}"#.to_owned()
         }
-        () if body.contains("operations on the text") => r#"{"summary":"Nothing to change.","operations":[]}"#.to_owned(),
+        () if body.contains("operations on the \
+            text") => r#"{"summary":"Nothing to change.","operations":[]}"#.to_owned(),
         () => recommends("A"),
     })
 }
@@ -156,11 +215,17 @@ struct Met<'a> {
 impl Met<'_> {
     /// Runs every command.
     fn all(&mut self) {
-        let is_wanted = |name: &str| self.notes.only.is_empty() || self.notes.only.iter().any(|only| only == name);
+        let is_wanted = |name: &str| {
+            self.notes.only.is_empty() || self.notes.only.iter().any(|only| only == name)
+        };
         for command in USUAL.iter().filter(|(name, ..)| is_wanted(name)) {
             let ran = usual(self.stage, self.notes, *command);
             let asked = self.server.seen().len() - self.asked;
-            let own = if ran.name == "own-question" { checks::answered(&ran, asked, self.notes) } else { Vec::new() };
+            let own = if ran.name == "own-question" {
+                checks::answered(&ran, asked, self.notes)
+            } else {
+                Vec::new()
+            };
             self.check(&ran, own, &[]);
         }
         if is_wanted("serve") {
@@ -173,8 +238,11 @@ impl Met<'_> {
         }
         for (codes, line) in &self.notes.must_end {
             let ran = typed(self.stage, self.notes, line);
-            let is_right = codes.iter().any(|code| ran.ending == running::Ending::Code(*code));
-            let own = (!is_right).then(|| format!("ends with {:?}, not with one of {codes:?}", ran.ending));
+            let is_right = codes
+                .iter()
+                .any(|code| ran.ending == running::Ending::Code(*code));
+            let own = (!is_right)
+                .then(|| format!("ends with {:?}, not with one of {codes:?}", ran.ending));
             self.check(&ran, own.into_iter().collect(), &self.notes.may_write);
         }
     }
@@ -191,11 +259,19 @@ impl Met<'_> {
         self.asked = seen.len();
         found.extend(checks::visited(&self.host.visitors()));
         let now = self.stage.snapshot();
-        let changes = [self.before.0.changes_to(&now.0), self.before.1.changes_to(&now.1)].concat();
+        let changes = [
+            self.before.0.changes_to(&now.0),
+            self.before.1.changes_to(&now.1),
+        ]
+        .concat();
         found.extend(checks::changed(self.stage, changes, may_write));
         self.before = now;
         let mut known = std::collections::BTreeSet::new();
         found.retain(|what| known.insert(what.clone()));
-        self.broken.extend(found.into_iter().map(|what| format!("{} · {what}", ran.name)));
+        self.broken.extend(
+            found
+                .into_iter()
+                .map(|what| format!("{} · {what}", ran.name)),
+        );
     }
 }

@@ -1,5 +1,5 @@
-//! Several servers over one PostgreSQL database: one that stands still, one that drains, a database that crashes, decisions at once, and the
-//! same results as with one server.
+//! Several servers over one PostgreSQL database: one that stands still, one that drains, a database
+//! that crashes, decisions at once, and the same results as with one server.
 
 use crate::{
     following::Follower,
@@ -16,9 +16,11 @@ use std::{
     time::{Duration, Instant},
 };
 
-/// A panel that answers at once, or waits for the last judge of the first round of every debate before this number.
+/// A panel that answers at once, or waits for the last judge of the first round of every debate
+/// before this number.
 const AT_ONCE: fn(&(usize, String)) -> bool = |_| false;
-const UNTIL_TOLD: fn(&(usize, String)) -> bool = |(number, turn)| *number < GATED && turn == "recommend/effort";
+const UNTIL_TOLD: fn(&(usize, String)) -> bool =
+    |(number, turn)| *number < GATED && turn == "recommend/effort";
 
 /// Its result waits at a gate.
 const GATED: usize = 900;
@@ -46,7 +48,12 @@ fn journal(nodes: &[&Served], id: &str) -> Vec<Value> {
     let events = nodes[0].events(id);
     for node in nodes {
         assert_eq!(node.events(id), events, "{id}");
-        assert_eq!(node.ask("GET", &format!("/v1/debates/{id}/audit"), None).json()["ok"], true, "{id}");
+        assert_eq!(
+            node.ask("GET", &format!("/v1/debates/{id}/audit"), None)
+                .json()["ok"],
+            true,
+            "{id}"
+        );
     }
     events
 }
@@ -69,10 +76,18 @@ async fn a_node_that_stood_still_writes_nothing_into_what_another_took_over() {
     still.signal("CONT");
     for _ in 0..7 {
         let told = still.until("no longer run here");
-        assert!(told["why"].as_str().is_some_and(|why| why.contains("another process runs this debate")), "{told}");
+        assert!(
+            told["why"]
+                .as_str()
+                .is_some_and(|why| why.contains("another process runs this debate")),
+            "{told}"
+        );
     }
     let decided = still.ask("POST", &format!("/v1/debates/{gated}/approve"), None);
-    assert_eq!(decided.status, 200, "what is said at one node is heard at the other: {decided:?}");
+    assert_eq!(
+        decided.status, 200,
+        "what is said at one node is heard at the other: {decided:?}"
+    );
     other.until("debate.completed");
     let asked = panel.asked();
     for id in ids.iter().chain([&gated]) {
@@ -88,19 +103,39 @@ async fn a_database_that_crashes_makes_debates_wait_and_loses_nothing() {
     // Longer than it is away: nobody takes anything over.
     let rebut = installation(&panel, &cluster.database(), "lease_seconds = 600");
     let mut nodes = [Served::start(&rebut, &[]), Served::start(&rebut, &[])];
-    let ids: Vec<String> = (0..6).map(|number| nodes[number % 2].begin(&debate(number))).collect();
+    let ids: Vec<String> = (0..6)
+        .map(|number| nodes[number % 2].begin(&debate(number)))
+        .collect();
     // Each is watched where it does not run.
-    let mut followers: Vec<Follower> = ids.iter().enumerate().map(|(at, id)| Follower::new(id, &nodes[(at + 1) % 2])).collect();
+    let mut followers: Vec<Follower> = ids
+        .iter()
+        .enumerate()
+        .map(|(at, id)| Follower::new(id, &nodes[(at + 1) % 2]))
+        .collect();
     panel.until_asked(18).await;
     cluster.crash();
     for node in &nodes {
-        let read = [("GET", "/v1/debates".to_owned(), None, ""), ("GET", format!("/v1/debates/{}", ids[0]), None, "")];
-        let more =
-            [("GET", "/readyz".to_owned(), None, ""), ("POST", format!("/v1/debates/{}/notes", ids[0]), Some(json!({"text": "x"})), "")];
-        let begin = ["", "Idempotency-Key: one\r\n"].map(|head| ("POST", "/v1/debates".to_owned(), Some(debate(7)), head));
+        let read = [
+            ("GET", "/v1/debates".to_owned(), None, ""),
+            ("GET", format!("/v1/debates/{}", ids[0]), None, ""),
+        ];
+        let more = [
+            ("GET", "/readyz".to_owned(), None, ""),
+            (
+                "POST",
+                format!("/v1/debates/{}/notes", ids[0]),
+                Some(json!({"text": "x"})),
+                "",
+            ),
+        ];
+        let begin = ["", "Idempotency-Key: one\r\n"]
+            .map(|head| ("POST", "/v1/debates".to_owned(), Some(debate(7)), head));
         for (method, path, body, head) in read.into_iter().chain(more).chain(begin) {
             let answer = node.ask_with(&node.token, method, &path, body.as_ref(), head);
-            assert!(answer.status == 503 && answer.head.contains("\r\nretry-after: "), "{method} {path} {head}: {answer:?}");
+            assert!(
+                answer.status == 503 && answer.head.contains("\r\nretry-after: "),
+                "{method} {path} {head}: {answer:?}"
+            );
         }
     }
     // The answers come while nobody can write them down, and it crashes again while they are.
@@ -115,11 +150,21 @@ async fn a_database_that_crashes_makes_debates_wait_and_loses_nothing() {
         follower.read_to_the_end(&nodes[(at + 1) % 2]);
     }
     let asked = panel.asked();
-    assert_eq!(asked.len(), (0..6).map(|number| if is_split(number) { 6 } else { 3 }).sum::<usize>(), "none of the refused ones began");
+    assert_eq!(
+        asked.len(),
+        (0..6)
+            .map(|number| if is_split(number) { 6 } else { 3 })
+            .sum::<usize>(),
+        "none of the refused ones began"
+    );
     assert!(asked.values().all(|count| *count == 1), "{asked:?}");
     for id in &ids {
         let events = journal(&[&nodes[0], &nodes[1]], id);
-        assert!(events.iter().all(|event| event["type"] != "debate.resumed" && event["data"]["possibly_paid_twice"] != true), "{events:?}");
+        assert!(
+            events.iter().all(|event| event["type"] != "debate.resumed"
+                && event["data"]["possibly_paid_twice"] != true),
+            "{events:?}"
+        );
     }
 }
 
@@ -134,7 +179,11 @@ async fn of_sixty_four_decisions_at_once_there_is_one() {
     nodes[0].until("gate.opened");
     let decide = |node: &Served, client: usize| {
         let word = if client % 4 < 2 { "approve" } else { "reject" };
-        node.ask("POST", &format!("/v1/debates/{id}/{word}"), Some(&json!({"reason": format!("client {client}")})))
+        node.ask(
+            "POST",
+            &format!("/v1/debates/{id}/{word}"),
+            Some(&json!({"reason": format!("client {client}")})),
+        )
     };
     let (all_ready, at, both) = (&Barrier::new(CLIENTS), &decide, &nodes);
     let answers: Vec<Answer> = std::thread::scope(|scope| {
@@ -145,25 +194,46 @@ async fn of_sixty_four_decisions_at_once_there_is_one() {
             })
         };
         let clients: Vec<_> = (0..CLIENTS).map(one).collect();
-        clients.into_iter().map(|client| client.join().expect("an answer")).collect()
+        clients
+            .into_iter()
+            .map(|client| client.join().expect("an answer"))
+            .collect()
     });
-    let (won, late): (Vec<Answer>, Vec<Answer>) = answers.into_iter().partition(|answer| answer.status == 200);
+    let (won, late): (Vec<Answer>, Vec<Answer>) =
+        answers.into_iter().partition(|answer| answer.status == 200);
     assert_eq!((won.len(), late.len()), (1, CLIENTS - 1), "{won:?}");
     let decision = won[0].json();
     for answer in late {
-        assert!(answer.status == 409 && answer.json()["decision"] == decision, "{answer:?}\n{decision}");
+        assert!(
+            answer.status == 409 && answer.json()["decision"] == decision,
+            "{answer:?}\n{decision}"
+        );
     }
     nodes[0].until("debate.completed");
     let events = nodes[1].events(&id);
-    assert_eq!(events.iter().filter(|event| event["type"] == "gate.decided").count(), 1, "{events:?}");
+    assert_eq!(
+        events
+            .iter()
+            .filter(|event| event["type"] == "gate.decided")
+            .count(),
+        1,
+        "{events:?}"
+    );
     for node in nodes {
         node.signal("TERM");
         assert_eq!(node.finish().0, 0);
     }
     let nodes = [Served::start(&rebut, &[]), Served::start(&rebut, &[])];
-    for (client, node) in nodes.iter().enumerate().flat_map(|(at, node)| [(at, node), (at + 2, node)]) {
+    for (client, node) in nodes
+        .iter()
+        .enumerate()
+        .flat_map(|(at, node)| [(at, node), (at + 2, node)])
+    {
         let answer = decide(node, client);
-        assert!(answer.status == 409 && answer.json()["decision"] == decision, "{answer:?}\n{decision}");
+        assert!(
+            answer.status == 409 && answer.json()["decision"] == decision,
+            "{answer:?}\n{decision}"
+        );
     }
     assert_eq!(journal(&[&nodes[0], &nodes[1]], &id), events);
 }
@@ -175,15 +245,26 @@ async fn forty(cluster: &Cluster, nodes: usize) -> (BTreeMap<usize, Value>, Dura
     let nodes: Vec<Served> = (0..nodes).map(|_| Served::start(&rebut, &[])).collect();
     let begun = Instant::now();
     let node_of = |number: usize| &nodes[number % nodes.len()];
-    let ids: Vec<String> = (0..40).map(|number| node_of(number).begin(&debate(number))).collect();
+    let ids: Vec<String> = (0..40)
+        .map(|number| node_of(number).begin(&debate(number)))
+        .collect();
     let mut results = BTreeMap::new();
     for (number, id) in ids.iter().enumerate() {
         let elsewhere = node_of(number + 1);
         Follower::new(id, elsewhere).read_to_the_end(elsewhere);
-        let result = elsewhere.ask("GET", &format!("/v1/debates/{id}/results"), None).json();
-        results.insert(number, json!({"outcome": result["outcome"], "result": result["result"]}));
+        let result = elsewhere
+            .ask("GET", &format!("/v1/debates/{id}/results"), None)
+            .json();
+        results.insert(
+            number,
+            json!({"outcome": result["outcome"], "result": result["result"]}),
+        );
     }
-    assert!(panel.asked().values().all(|count| *count == 1), "{:?}", panel.asked());
+    assert!(
+        panel.asked().values().all(|count| *count == 1),
+        "{:?}",
+        panel.asked()
+    );
     (results, begun.elapsed())
 }
 
@@ -193,13 +274,22 @@ async fn two_nodes_come_to_the_same_results_as_one() {
     let mut results = Vec::new();
     for nodes in [1, 2] {
         let (came_of_it, took) = forty(&cluster, nodes).await;
-        println!("{nodes} nodes: {:.1} debates a second", 40.0 / took.as_secs_f64());
+        println!(
+            "{nodes} nodes: {:.1} debates a second",
+            40.0 / took.as_secs_f64()
+        );
         results.push(came_of_it);
     }
     assert_eq!(results[0], results[1]);
-    let contested = results[0].iter().filter(|(_, result)| result["outcome"] == "contested");
+    let contested = results[0]
+        .iter()
+        .filter(|(_, result)| result["outcome"] == "contested");
     let split = (0..40).filter(|number| is_split(*number));
-    assert_eq!(contested.map(|(number, _)| *number).collect::<Vec<_>>(), split.collect::<Vec<_>>(), "{results:?}");
+    assert_eq!(
+        contested.map(|(number, _)| *number).collect::<Vec<_>>(),
+        split.collect::<Vec<_>>(),
+        "{results:?}"
+    );
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
@@ -208,7 +298,13 @@ async fn a_debate_is_followed_and_noted_where_it_does_not_run() {
     let panel = Panel::start(UNTIL_TOLD).await;
     let rebut = installation(&panel, &cluster.database(), "");
     let (runs, other) = (Served::start(&rebut, &[]), Served::start(&rebut, &[]));
-    let note = |id: &str| other.ask("POST", &format!("/v1/debates/{id}/notes"), Some(&json!({"text": "the night shift counts double"})));
+    let note = |id: &str| {
+        other.ask(
+            "POST",
+            &format!("/v1/debates/{id}/notes"),
+            Some(&json!({"text": "the night shift counts double"})),
+        )
+    };
     let held = runs.begin(&debate(1));
     let mut follower = Follower::new(&held, &other);
     follower.until(|event| event["type"] == "turn.started" && event["agent"] == "effort");
@@ -220,7 +316,10 @@ async fn a_debate_is_followed_and_noted_where_it_does_not_run() {
     for number in GATED..GATED + 12 {
         let id = runs.begin(&debate(number));
         for answer in [note(&id), note(&id), note(&id)] {
-            assert!(answer.status < 300 || answer.status == 409 && answer.json()["ending"].is_string(), "{answer:?}");
+            assert!(
+                answer.status < 300 || answer.status == 409 && answer.json()["ending"].is_string(),
+                "{answer:?}"
+            );
         }
         Follower::new(&id, &other).read_to_the_end(&other);
         journal(&[&runs, &other], &id);
@@ -230,14 +329,23 @@ async fn a_debate_is_followed_and_noted_where_it_does_not_run() {
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn what_a_draining_node_lets_go_of_the_other_goes_on_with() {
     let cluster = Cluster::start();
-    // Whether turns may finish. A lease alone would keep everybody waiting for longer than this test may take.
+    // Whether turns may finish. A lease alone would keep everybody waiting for longer than this
+    // test may take.
     for (seconds, finishes) in [(60, true), (0, false)] {
         let mut panel = Panel::start(UNTIL_TOLD).await;
-        let rebut = installation(&panel, &cluster.database(), &format!("lease_seconds = 3600\ndrain_seconds = {seconds}"));
+        let rebut = installation(
+            &panel,
+            &cluster.database(),
+            &format!("lease_seconds = 3600\ndrain_seconds = {seconds}"),
+        );
         let (mut draining, mut other) = (Served::start(&rebut, &[]), Served::start(&rebut, &[]));
         // Those that have a second round; the others would end with the last turn of the first.
-        let ids: Vec<String> = (0..12).filter(|number| is_split(*number)).map(|number| draining.begin(&debate(number))).collect();
-        let mut followers: Vec<Follower> = ids.iter().map(|id| Follower::new(id, &draining)).collect();
+        let ids: Vec<String> = (0..12)
+            .filter(|number| is_split(*number))
+            .map(|number| draining.begin(&debate(number)))
+            .collect();
+        let mut followers: Vec<Follower> =
+            ids.iter().map(|id| Follower::new(id, &draining)).collect();
         panel.until_asked(12).await;
         draining.signal("TERM");
         draining.until("stopping");
@@ -245,7 +353,11 @@ async fn what_a_draining_node_lets_go_of_the_other_goes_on_with() {
             panel.let_go();
         }
         let (code, log) = draining.finish();
-        assert_eq!((code, log.contains("cut off in a turn")), (0, !finishes), "{log}");
+        assert_eq!(
+            (code, log.contains("cut off in a turn")),
+            (0, !finishes),
+            "{log}"
+        );
         if !finishes {
             // Otherwise one may end before the next goes on.
             until_often(&mut other, "debate.resumed", 4);
@@ -259,7 +371,9 @@ async fn what_a_draining_node_lets_go_of_the_other_goes_on_with() {
             follower.read_to_the_end(&other);
             let events = journal(&[&other], id);
             check(number_of(&events), &events, &asked);
-            let again = events.iter().any(|event| event["data"]["possibly_paid_twice"] == true);
+            let again = events
+                .iter()
+                .any(|event| event["data"]["possibly_paid_twice"] == true);
             assert_eq!(again, !finishes, "{id}");
         }
     }

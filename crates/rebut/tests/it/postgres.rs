@@ -1,4 +1,5 @@
-//! Debates kept on a PostgreSQL server: every command works as with a file, and the password is told to nobody.
+//! Debates kept on a PostgreSQL server: every command works as with a file, and the password is
+//! told to nobody.
 
 use crate::rebut::{Output, Rebut, case, script_of, split_then_c};
 use rebut_testkit::postgres::{Cluster, PASSWORD};
@@ -13,7 +14,8 @@ fn on(url: &str) -> Rebut {
     rebut
 }
 
-/// Goes on with a debate whose lease has ended. Whoever holds one has the time of a lease after the start of the database, so that may take a while.
+/// Goes on with a debate whose lease has ended. Whoever holds one has the time of a lease after the
+/// start of the database, so that may take a while.
 fn resumed(rebut: &Rebut, id: &str) -> Output {
     rebut.user_config("[server]\nlease_seconds = 3\n");
     loop {
@@ -31,7 +33,14 @@ fn a_debate_lives_there_as_it_would_in_a_file() {
     let file = Rebut::new();
     file.write("debate.md", &script_of(&split_then_c()));
     let expected = file.json(0, &case(&["--json"]));
-    let transcript = file.expect(0, &["show", expected["debate_id"].as_str().expect("an id"), "--transcript"]);
+    let transcript = file.expect(
+        0,
+        &[
+            "show",
+            expected["debate_id"].as_str().expect("an id"),
+            "--transcript",
+        ],
+    );
 
     let rebut = on(&url);
     let mut stuck = split_then_c();
@@ -43,15 +52,27 @@ fn a_debate_lives_there_as_it_would_in_a_file() {
     run.kill();
     rebut.write("debate.md", &script_of(&split_then_c()));
     let early = rebut.run(&["resume", &id]);
-    assert!(early.code != 0 && early.stderr.contains(&format!("being run by process {pid} on ")), "the lease has not ended: {early:?}");
+    assert!(
+        early.code != 0
+            && early
+                .stderr
+                .contains(&format!("being run by process {pid} on ")),
+        "the lease has not ended: {early:?}"
+    );
     cluster.ask(&url, EXPIRE);
     let resumed: Value = serde_json::from_str(&resumed(&rebut, &id[..8]).stdout).expect("JSON");
-    assert_eq!((&resumed["result"], &resumed["outcome"]), (&expected["result"], &expected["outcome"]));
+    assert_eq!(
+        (&resumed["result"], &resumed["outcome"]),
+        (&expected["result"], &expected["outcome"])
+    );
     assert_eq!(rebut.expect(0, &["show", &id, "--transcript"]), transcript);
     rebut.expect(0, &["audit", "verify", &id]);
     rebut.expect(0, &["replay", &id]);
     assert!(rebut.expect(0, &["ls"]).contains(&id[..8]));
-    assert!(!rebut.data().join("rebut.db").exists(), "there is no file beside it");
+    assert!(
+        !rebut.data().join("rebut.db").exists(),
+        "there is no file beside it"
+    );
 
     // From the server to a file and back: the same journal, letter by letter.
     let export = |rebut: &Rebut| {
@@ -78,16 +99,34 @@ fn the_password_is_shown_nowhere() {
     rebut.user_config(&format!("[defaults]\ndatabase = \"{url}\"\n"));
     // As it is for most people: no directory is named, and the file says where.
     let run = |args: &[&str], variables: &[(&str, &str)]| {
-        let output = rebut.command(args).env_remove("REBUT_DATA").envs(variables.iter().copied()).output().expect("it runs");
-        let said = format!("{}{}", String::from_utf8_lossy(&output.stdout), String::from_utf8_lossy(&output.stderr));
+        let output = rebut
+            .command(args)
+            .env_remove("REBUT_DATA")
+            .envs(variables.iter().copied())
+            .output()
+            .expect("it runs");
+        let said = format!(
+            "{}{}",
+            String::from_utf8_lossy(&output.stdout),
+            String::from_utf8_lossy(&output.stderr)
+        );
         assert!(!said.contains(PASSWORD), "{args:?}: {said}");
         (output.status.code().unwrap_or(-1), said)
     };
     let shown = rebut_store::shown_postgres_url(&url);
     assert_eq!(run(&["ls"], &[]).0, 0);
-    for args in [&["config", "show"][..], &["config", "show", "--json"], &["config", "path"], &["doctor"], &["doctor", "--json"]] {
+    for args in [
+        &["config", "show"][..],
+        &["config", "show", "--json"],
+        &["config", "path"],
+        &["doctor"],
+        &["doctor", "--json"],
+    ] {
         let (_, said) = run(args, &[]);
-        assert!(said.contains(&shown), "{args:?} tells where debates are: {said}");
+        assert!(
+            said.contains(&shown),
+            "{args:?} tells where debates are: {said}"
+        );
     }
     let away = "postgres://ada:pa55word-canary@127.0.0.1:9/debates";
     for (url, expected) in [
@@ -101,9 +140,15 @@ fn the_password_is_shown_nowhere() {
         run(&["doctor"], &[("REBUT_DATABASE", url)]);
     }
     // A project may not send debates elsewhere, nor does a mistake in the file quote it.
-    rebut.write("rebut.toml", &format!("[defaults]\ndatabase = \"{away}\"\n"));
+    rebut.write(
+        "rebut.toml",
+        &format!("[defaults]\ndatabase = \"{away}\"\n"),
+    );
     let (code, said) = run(&["ls"], &[]);
-    assert!(code == 0 && said.contains("never taken from a project: defaults.database"), "{said}");
+    assert!(
+        code == 0 && said.contains("never taken from a project: defaults.database"),
+        "{said}"
+    );
     rebut.write("rebut.toml", &format!("[defaults]\ndatabase = \"{away}\n"));
     assert_eq!(run(&["ls"], &[]).0, 2);
     std::fs::remove_file(rebut.path("rebut.toml")).expect("it was there");
@@ -118,10 +163,24 @@ fn a_server_over_the_network_is_believed_with_a_certificate_we_trust() {
     let socket = cluster.database();
     let mut rebut = on(&cluster.with_tls(&socket));
     let strange = rebut.run(&["ls"]);
-    assert!(strange.code != 0 && strange.stderr.contains("certificate") && !strange.stderr.contains(PASSWORD), "{strange:?}");
-    rebut.set("SSL_CERT_FILE", cluster.authority().to_str().expect("a path in UTF-8"));
-    let id = rebut.json(0, &case(&["--json"]))["debate_id"].as_str().expect("an id").to_owned();
-    assert!(on(&socket).expect(0, &["ls"]).contains(&id[..8]), "the same database, another way to it");
+    assert!(
+        strange.code != 0
+            && strange.stderr.contains("certificate")
+            && !strange.stderr.contains(PASSWORD),
+        "{strange:?}"
+    );
+    rebut.set(
+        "SSL_CERT_FILE",
+        cluster.authority().to_str().expect("a path in UTF-8"),
+    );
+    let id = rebut.json(0, &case(&["--json"]))["debate_id"]
+        .as_str()
+        .expect("an id")
+        .to_owned();
+    assert!(
+        on(&socket).expect(0, &["ls"]).contains(&id[..8]),
+        "the same database, another way to it"
+    );
 }
 
 #[test]
@@ -135,7 +194,9 @@ fn one_that_was_stopped_cannot_write_into_what_another_took_over() {
     *last = format!("!delay 10s\n{last}");
     rebut.write("debate.md", &script_of(&late));
     let mut stopped = rebut.start(&case(&[]));
-    stopped.until(|event| event["type"] == "turn.started" && event["data"]["turn"] == "challenge 2/effort");
+    stopped.until(|event| {
+        event["type"] == "turn.started" && event["data"]["turn"] == "challenge 2/effort"
+    });
     let id = stopped.id.clone();
     stopped.signal("STOP");
     cluster.ask(&url, EXPIRE);
@@ -144,7 +205,10 @@ fn one_that_was_stopped_cannot_write_into_what_another_took_over() {
     let ended = rebut.events(&id);
     stopped.signal("CONT");
     let (code, said) = stopped.finish();
-    assert!(code != 0 && said.contains("another process"), "{code}: {said}");
+    assert!(
+        code != 0 && said.contains("another process"),
+        "{code}: {said}"
+    );
     assert_eq!(rebut.events(&id), ended, "nothing of it was written");
     rebut.expect(0, &["audit", "verify", &id]);
 }

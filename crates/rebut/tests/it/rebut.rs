@@ -10,7 +10,8 @@ use std::{
 };
 use tempfile::TempDir;
 
-/// An installation: a data directory and a working directory of its own, and nothing of this machine's environment.
+/// An installation: a data directory and a working directory of its own, and nothing of this
+/// machine's environment.
 pub struct Rebut {
     dir: TempDir,
     variables: Vec<(String, String)>,
@@ -40,7 +41,10 @@ impl Rebut {
         for name in ["work", "bin", "tmp"] {
             fs::create_dir(dir.path().join(name)).expect("a directory");
         }
-        Self { dir, variables: Vec::new() }
+        Self {
+            dir,
+            variables: Vec::new(),
+        }
     }
 
     /// Sets a variable for every later run.
@@ -52,13 +56,17 @@ impl Rebut {
     pub fn program(&self, name: &str, script: &str) {
         let path = self.dir.path().join("bin").join(name);
         fs::write(&path, format!("#!/bin/sh\n{script}\n")).expect("a script");
-        fs::set_permissions(&path, std::os::unix::fs::PermissionsExt::from_mode(0o755)).expect("a mode");
+        fs::set_permissions(&path, std::os::unix::fs::PermissionsExt::from_mode(0o755))
+            .expect("a mode");
     }
 
-    /// Writes the user's own configuration. Model servers that happen to run on this machine are out of reach.
+    /// Writes the user's own configuration. Model servers that happen to run on this machine are
+    /// out of reach.
     pub fn user_config(&self, text: &str) {
         let names = ["ollama", "lmstudio", "llamacpp", "vllm"];
-        let nobody = names.map(|name| format!("[providers.{name}]\nbase_url = \"http://127.0.0.1:9/v1\"\n")).concat();
+        let nobody = names
+            .map(|name| format!("[providers.{name}]\nbase_url = \"http://127.0.0.1:9/v1\"\n"))
+            .concat();
         self.write("../.config/rebut/config.toml", &format!("{nobody}{text}"));
     }
 
@@ -84,7 +92,8 @@ impl Rebut {
 
     pub fn write(&self, name: &str, text: &str) {
         let path = self.path(name);
-        fs::create_dir_all(path.parent().expect("a file below the working directory")).expect("its directory");
+        fs::create_dir_all(path.parent().expect("a file below the working directory"))
+            .expect("its directory");
         fs::write(path, text).expect("a file to write");
     }
 
@@ -99,9 +108,17 @@ impl Rebut {
     fn command_of(&self, program: &str, args: &[&str]) -> Command {
         let mut command = Command::new(program);
         let below = |name: &str| self.dir.path().join(name);
-        command.env_clear().env("HOME", below("")).env("PATH", below("bin")).env("TMPDIR", below("tmp"));
+        command
+            .env_clear()
+            .env("HOME", below(""))
+            .env("PATH", below("bin"))
+            .env("TMPDIR", below("tmp"));
         command.env("USER", "tester").env("REBUT_DATA", self.data());
-        command.envs(self.variables.iter().cloned()).current_dir(self.path("")).stdin(Stdio::null()).args(args);
+        command
+            .envs(self.variables.iter().cloned())
+            .current_dir(self.path(""))
+            .stdin(Stdio::null())
+            .args(args);
         command
     }
 
@@ -116,22 +133,37 @@ impl Rebut {
 
     /// Types a line into a shell that knows the program by its name.
     pub fn shell(&self, line: &str) -> Output {
-        self.program("rebut", &format!("exec '{}' \"$@\"", env!("CARGO_BIN_EXE_rebut")));
+        self.program(
+            "rebut",
+            &format!("exec '{}' \"$@\"", env!("CARGO_BIN_EXE_rebut")),
+        );
         Self::output_of(self.command_of("/bin/sh", &["-c", line]))
     }
 
     fn output_of(mut command: Command) -> Output {
         let output = command.output().expect("the program runs");
         let text = |bytes| String::from_utf8(bytes).expect("what is printed is UTF-8");
-        let output = Output { stdout: text(output.stdout), stderr: text(output.stderr), code: output.status.code().unwrap_or(-1) };
-        assert!(!output.stderr.contains("panicked"), "{command:?}: {}", output.stderr);
+        let output = Output {
+            stdout: text(output.stdout),
+            stderr: text(output.stderr),
+            code: output.status.code().unwrap_or(-1),
+        };
+        assert!(
+            !output.stderr.contains("panicked"),
+            "{command:?}: {}",
+            output.stderr
+        );
         output
     }
 
     /// Runs and expects this exit code; gives standard output.
     pub fn expect(&self, code: i32, args: &[&str]) -> String {
         let output = self.run(args);
-        assert_eq!(output.code, code, "{args:?}\n{}\n{}", output.stdout, output.stderr);
+        assert_eq!(
+            output.code, code,
+            "{args:?}\n{}\n{}",
+            output.stdout, output.stderr
+        );
         output.stdout
     }
 
@@ -143,7 +175,9 @@ impl Rebut {
     /// The events of a debate.
     pub fn events(&self, id: &str) -> Vec<Value> {
         let text = self.expect(0, &["show", id, "--events"]);
-        text.lines().map(|line| serde_json::from_str(line).expect("an event a line")).collect()
+        text.lines()
+            .map(|line| serde_json::from_str(line).expect("an event a line"))
+            .collect()
     }
 
     /// Starts a run with `--stream-json` and waits for its first event.
@@ -158,14 +192,32 @@ impl Rebut {
     }
 
     fn begin(&self, mut command: Command, args: &[&str]) -> Started {
-        let mut child = command.arg("--stream-json").stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().expect("the program starts");
+        let mut child = command
+            .arg("--stream-json")
+            .stdout(Stdio::piped())
+            .stderr(Stdio::piped())
+            .spawn()
+            .expect("the program starts");
         let events = BufReader::new(child.stdout.take().expect("piped"));
         let errors = BufReader::new(child.stderr.take().expect("piped"));
         let (lines, stderr) = std::sync::mpsc::channel();
         // Read beside the events, so that neither pipe can fill up; it ends with the process.
-        std::thread::spawn(move || errors.lines().map_while(Result::ok).try_for_each(|line| lines.send(line)));
-        let mut started = Started { child, events, stderr, said: String::new(), id: String::new() };
-        let first = started.next().unwrap_or_else(|| panic!("{args:?} printed no event"));
+        std::thread::spawn(move || {
+            errors
+                .lines()
+                .map_while(Result::ok)
+                .try_for_each(|line| lines.send(line))
+        });
+        let mut started = Started {
+            child,
+            events,
+            stderr,
+            said: String::new(),
+            id: String::new(),
+        };
+        let first = started
+            .next()
+            .unwrap_or_else(|| panic!("{args:?} printed no event"));
         started.id = first["debate_id"].as_str().expect("an id").to_owned();
         started
     }
@@ -178,7 +230,12 @@ impl Rebut {
     /// Every file of the installation that holds these bytes.
     pub fn holding(&self, needle: &str) -> Vec<PathBuf> {
         let mut files = files_below(self.dir.path());
-        files.retain(|file| fs::read(file).expect("a readable file").windows(needle.len()).any(|window| window == needle.as_bytes()));
+        files.retain(|file| {
+            fs::read(file)
+                .expect("a readable file")
+                .windows(needle.len())
+                .any(|window| window == needle.as_bytes())
+        });
         files
     }
 }
@@ -188,7 +245,8 @@ impl Started {
     pub fn next(&mut self) -> Option<Value> {
         let mut line = String::new();
         let read = self.events.read_line(&mut line).expect("readable output");
-        (read > 0).then(|| serde_json::from_str(&line).unwrap_or_else(|error| panic!("{error}: {line}")))
+        (read > 0)
+            .then(|| serde_json::from_str(&line).unwrap_or_else(|error| panic!("{error}: {line}")))
     }
 
     /// Reads events until one fits.
@@ -214,14 +272,19 @@ impl Started {
 
     /// Sends `INT` or `TERM`.
     pub fn signal(&self, name: &str) {
-        let sent = Command::new("sh").args(["-c", &format!("kill -{name} {}", self.child.id())]).status();
+        let sent = Command::new("sh")
+            .args(["-c", &format!("kill -{name} {}", self.child.id())])
+            .status();
         assert!(sent.expect("a shell").success());
     }
 
     /// Waits until standard error says this.
     pub fn await_stderr(&mut self, text: &str) {
         loop {
-            let line = self.stderr.recv().unwrap_or_else(|_| panic!("{text:?} was never said:\n{}", self.said));
+            let line = self
+                .stderr
+                .recv()
+                .unwrap_or_else(|_| panic!("{text:?} was never said:\n{}", self.said));
             self.said.push_str(&format!("{line}\n"));
             if line.contains(text) {
                 return;
@@ -240,7 +303,8 @@ impl Started {
 
 impl Drop for Started {
     fn drop(&mut self) {
-        // A test that failed must not leave a process behind; one that has ended cannot be killed, which is fine.
+        // A test that failed must not leave a process behind; one that has ended cannot be killed,
+        // which is fine.
         let _ = self.child.kill();
         let _ = self.child.wait();
     }
@@ -249,7 +313,10 @@ impl Drop for Started {
 /// A program that speaks like claude: tells its version, else prints these lines as its result.
 pub fn claude_like(before: &str, result: &Value) -> String {
     let result = result.to_string().replace('\'', "'\\''");
-    format!("if [ \"$1\" = --version ]; then echo '2.1.9 (Claude Code)'; exit; fi\n{before}\nprintf '%s\\n' '{result}'")
+    format!(
+        "if [ \"$1\" = --version ]; then echo '2.1.9 (Claude Code)'; exit; fi\n{before}\nprintf \
+         '%s\\n' '{result}'"
+    )
 }
 
 /// The event with which claude ends, holding this answer.
@@ -262,13 +329,17 @@ pub fn claude_result(answer: &str) -> Value {
     })
 }
 
-/// A script: headings with what is said there; lines that start with `!` are commands to the script.
+/// A script: headings with what is said there; lines that start with `!` are commands to the
+/// script.
 pub fn script(replies: &[(&str, &str)]) -> String {
     let mut text = String::new();
     for (heading, reply) in replies {
         text.push_str(&format!("## {heading}\n"));
-        let (commands, said): (Vec<&str>, Vec<&str>) = reply.lines().partition(|line| line.starts_with('!'));
-        commands.iter().for_each(|command| text.push_str(&format!("{command}\n")));
+        let (commands, said): (Vec<&str>, Vec<&str>) =
+            reply.lines().partition(|line| line.starts_with('!'));
+        commands
+            .iter()
+            .for_each(|command| text.push_str(&format!("{command}\n")));
         if !said.is_empty() {
             text.push_str(&format!("~~~~~\n{}\n~~~~~\n", said.join("\n")));
         }
@@ -278,14 +349,21 @@ pub fn script(replies: &[(&str, &str)]) -> String {
 
 /// A blind recommendation.
 pub fn recommends(option: &str) -> String {
-    format!(r#"{{"option":"{option}","confidence":0.8,"summary":"{option} is best","claims":["{option} one","{option} two"]}}"#)
+    format!(
+        r#"{{"option":"{option}","confidence":0.8,"summary":"{option} is best","claims":["{option} one","{option} two"]}}"#
+    )
 }
 
 /// An answer in round 2 of a panel of three. `convinced_by` are claims such as `J3#1`.
 pub fn responds(option: &str, convinced_by: &[&str]) -> String {
-    let challenges: Vec<String> =
-        (1..=3).map(|judge| format!(r#"{{"claim":"J{judge}#1","verdict":"attack","text":"not enough"}}"#)).collect();
-    let reason = if convinced_by.is_empty() { "" } else { "that is new to me" };
+    let challenges: Vec<String> = (1..=3)
+        .map(|judge| format!(r#"{{"claim":"J{judge}#1","verdict":"attack","text":"not enough"}}"#))
+        .collect();
+    let reason = if convinced_by.is_empty() {
+        ""
+    } else {
+        "that is new to me"
+    };
     format!(
         r#"{{"option":"{option}","confidence":0.7,"summary":"{option} it is","claims":["{option} three"],
             "challenges":[{}],"convinced_by":{convinced_by:?},"change_reason":"{reason}"}}"#,
@@ -307,7 +385,12 @@ pub fn split_then_c() -> Vec<(&'static str, String)> {
 
 /// [`script`] for owned replies.
 pub fn script_of(replies: &[(&str, String)]) -> String {
-    script(&replies.iter().map(|(heading, reply)| (*heading, reply.as_str())).collect::<Vec<_>>())
+    script(
+        &replies
+            .iter()
+            .map(|(heading, reply)| (*heading, reply.as_str()))
+            .collect::<Vec<_>>(),
+    )
 }
 
 /// The same case for every test: three options, a fixed seed, the script `debate.md`.
@@ -335,7 +418,11 @@ fn files_below(dir: &Path) -> Vec<PathBuf> {
     let mut files = Vec::new();
     for entry in fs::read_dir(dir).expect("a directory") {
         let path = entry.expect("an entry").path();
-        if path.is_dir() { files.extend(files_below(&path)) } else { files.push(path) }
+        if path.is_dir() {
+            files.extend(files_below(&path))
+        } else {
+            files.push(path)
+        }
     }
     files
 }

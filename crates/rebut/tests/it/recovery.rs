@@ -1,5 +1,5 @@
-//! A thousand debates in flight when their server is killed: the next one ends them all, asks nothing again that is recorded, and whoever
-//! watched sees every event once.
+//! A thousand debates in flight when their server is killed: the next one ends them all, asks
+//! nothing again that is recorded, and whoever watched sees every event once.
 
 use crate::{
     crash::{check_turns, completed},
@@ -13,9 +13,14 @@ use std::collections::HashMap;
 
 const DEBATES: usize = 1_000;
 
-/// Debates wait at different points: for everybody, for the last of the first round, for the last of the second.
+/// Debates wait at different points: for everybody, for the last of the first round, for the last
+/// of the second.
 fn holds((number, turn): &Turn) -> bool {
-    let last = if is_split(*number) { "challenge 2/effort" } else { "recommend/effort" };
+    let last = if is_split(*number) {
+        "challenge 2/effort"
+    } else {
+        "recommend/effort"
+    };
     turn == last || number % 3 == 2
 }
 
@@ -31,21 +36,44 @@ fn begin_all(served: &Served) -> Vec<String> {
     std::thread::scope(|scope| {
         for (part, ids) in ids.chunks_mut(DEBATES / CLIENTS).enumerate() {
             let first = part * (DEBATES / CLIENTS);
-            scope.spawn(move || ids.iter_mut().zip(first..).for_each(|(id, number)| *id = served.begin(&debate(number))));
+            scope.spawn(move || {
+                ids.iter_mut()
+                    .zip(first..)
+                    .for_each(|(id, number)| *id = served.begin(&debate(number)))
+            });
         }
     });
     ids
 }
 
-/// Nothing recorded was asked again: as often as the journal says, it was asked for, and twice only what was in flight at the kill.
+/// Nothing recorded was asked again: as often as the journal says, it was asked for, and twice only
+/// what was in flight at the kill.
 pub fn check(number: usize, events: &[Value], asked: &HashMap<Turn, usize>) {
-    let resumed: Vec<usize> = events.iter().enumerate().filter(|(_, event)| event["type"] == "debate.resumed").map(|(at, _)| at).collect();
+    let resumed: Vec<usize> = events
+        .iter()
+        .enumerate()
+        .filter(|(_, event)| event["type"] == "debate.resumed")
+        .map(|(at, _)| at)
+        .collect();
     assert_eq!(resumed.len(), 1, "debate {number} was gone on with once");
     check_turns(events, &completed(&events[..resumed[0]]), &number);
-    assert_eq!(events.last().map(|event| &event["type"]), Some(&"debate.completed".into()), "debate {number}");
+    assert_eq!(
+        events.last().map(|event| &event["type"]),
+        Some(&"debate.completed".into()),
+        "debate {number}"
+    );
     for turn in completed(events) {
-        let started = events.iter().filter(|event| event["type"] == "turn.started" && event["data"]["turn"] == turn.as_str()).count();
-        assert_eq!(asked.get(&(number, turn.clone())), Some(&started), "debate {number}: {turn}");
+        let started = events
+            .iter()
+            .filter(|event| {
+                event["type"] == "turn.started" && event["data"]["turn"] == turn.as_str()
+            })
+            .count();
+        assert_eq!(
+            asked.get(&(number, turn.clone())),
+            Some(&started),
+            "debate {number}: {turn}"
+        );
     }
 }
 
@@ -56,7 +84,11 @@ async fn a_thousand_debates_in_flight_survive_a_kill() {
     let rebut = panel.installation("");
     let served = Served::start(&rebut, &[]);
     let ids = begin_all(&served);
-    let mut followers: Vec<Follower> = ids.iter().step_by(DEBATES / 20).map(|id| Follower::new(id, &served)).collect();
+    let mut followers: Vec<Follower> = ids
+        .iter()
+        .step_by(DEBATES / 20)
+        .map(|id| Follower::new(id, &served))
+        .collect();
     for (at, follower) in followers.iter_mut().enumerate() {
         // Every debate has this many before anything is held.
         for _ in 0..at % 4 {
@@ -78,7 +110,13 @@ async fn a_thousand_debates_in_flight_survive_a_kill() {
     for (number, id) in ids.iter().enumerate() {
         check(number, &served.events(id), &asked);
         if number % 50 == 0 {
-            assert_eq!(served.ask("GET", &format!("/v1/debates/{id}/audit"), None).json()["ok"], true, "{id}");
+            assert_eq!(
+                served
+                    .ask("GET", &format!("/v1/debates/{id}/audit"), None)
+                    .json()["ok"],
+                true,
+                "{id}"
+            );
         }
     }
     served.signal("TERM");

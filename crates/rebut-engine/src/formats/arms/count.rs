@@ -58,22 +58,35 @@ impl Bar {
     /// Why no answer still to come can change who wins, if that is so.
     pub fn decided(self, tally: &Tally, to_come: usize) -> Option<String> {
         let names: Vec<&String> = tally.distribution.keys().collect();
-        let votes: Vec<u64> = tally.distribution.values().map(|voters| voters.len() as u64).collect();
+        let votes: Vec<u64> = tally
+            .distribution
+            .values()
+            .map(|voters| voters.len() as u64)
+            .collect();
         let remaining = vec![1; to_come];
         let shown = |at: usize| clean::shortened(&clean::on_one_line(names[at]), 60).into_owned();
         match self {
-            Self::Plurality => unassailable(&votes, &remaining).map(|at| format!("{} cannot be caught", shown(at))),
+            Self::Plurality => {
+                unassailable(&votes, &remaining).map(|at| format!("{} cannot be caught", shown(at)))
+            }
             Self::Share(threshold) => {
                 let reaches = |votes, ballots| threshold.reached(votes, ballots);
-                Some(match settled(&votes, tally.missing.len() as u64, &remaining, reaches)? {
-                    Settled::Reached(at) => format!("{} keeps its share whatever comes", shown(at)),
-                    Settled::NotReached => format!("nobody can reach {} any more", threshold.value),
-                })
+                Some(
+                    match settled(&votes, tally.missing.len() as u64, &remaining, reaches)? {
+                        Settled::Reached(at) => {
+                            format!("{} keeps its share whatever comes", shown(at))
+                        }
+                        Settled::NotReached => {
+                            format!("nobody can reach {} any more", threshold.value)
+                        }
+                    },
+                )
             }
         }
     }
 
-    /// How a finished count ends. `open` says that somebody of those planned did not answer: then nothing is called unanimous.
+    /// How a finished count ends. `open` says that somebody of those planned did not answer: then
+    /// nothing is called unanimous.
     pub fn ending(self, tally: &Tally, open: bool) -> Ending {
         let unanimous = !open && tally.share >= 1.0 && cast(tally) > 1;
         match self {
@@ -101,12 +114,20 @@ pub(super) fn summary(question: &Question, tally: &Tally) -> String {
     match winner(tally) {
         Some(answer) => {
             let votes = tally.distribution.get(answer).map_or(0, Vec::len);
-            let few = if 2 * votes <= cast { " (plurality)" } else { "" };
+            let few = if 2 * votes <= cast {
+                " (plurality)"
+            } else {
+                ""
+            };
             format!("{}, {votes} of {cast}{few}", named(question, answer))
         }
         None => {
-            let sides = tally.distribution.iter().map(|(answer, voters)| format!("{} {}", clean::on_one_line(answer), voters.len()));
-            let missing = (!tally.missing.is_empty()).then(|| format!("missing {}", tally.missing.len()));
+            let sides = tally
+                .distribution
+                .iter()
+                .map(|(answer, voters)| format!("{} {}", clean::on_one_line(answer), voters.len()));
+            let missing =
+                (!tally.missing.is_empty()).then(|| format!("missing {}", tally.missing.len()));
             sides.chain(missing).collect::<Vec<_>>().join(" · ")
         }
     }
@@ -114,20 +135,34 @@ pub(super) fn summary(question: &Question, tally: &Tally) -> String {
 
 /// An answer with the label of its option.
 pub(super) fn named(question: &Question, answer: &str) -> String {
-    let label = question.option(answer).map(|option| clean::on_one_line(&option.label)).unwrap_or_default();
-    format!("{} {label}", clean::on_one_line(answer)).trim().to_owned()
+    let label = question
+        .option(answer)
+        .map(|option| clean::on_one_line(&option.label))
+        .unwrap_or_default();
+    format!("{} {label}", clean::on_one_line(answer))
+        .trim()
+        .to_owned()
 }
 
 /// The result of a count, before anything is said of rounds and changes.
-pub(super) fn result(question: &Question, tally: &Tally, calls: u32, saved: Option<Saved>) -> ArmResult {
+pub(super) fn result(
+    question: &Question,
+    tally: &Tally,
+    calls: u32,
+    saved: Option<Saved>,
+) -> ArmResult {
     let winner = winner(tally).cloned();
-    let label = winner.as_deref().and_then(|winner| question.option(winner)).map(|option| option.label.clone());
+    let label = winner
+        .as_deref()
+        .and_then(|winner| question.option(winner))
+        .map(|option| option.label.clone());
     ArmResult {
         question_id: question.input.question_id.clone(),
         label: label.unwrap_or_default(),
         winner,
         distribution: tally.distribution.clone(),
-        answers: u32::try_from(tally.distribution.values().map(Vec::len).sum::<usize>()).unwrap_or(u32::MAX),
+        answers: u32::try_from(tally.distribution.values().map(Vec::len).sum::<usize>())
+            .unwrap_or(u32::MAX),
         calls,
         saved,
         rounds: Vec::new(),
@@ -143,12 +178,23 @@ mod tests {
 
     /// Letters are answers, a dot is somebody missing.
     fn counted(bar: Bar, ballots: &str) -> Tally {
-        let voters: Vec<Arc<str>> = (0..ballots.len()).map(|at| format!("v{at}").into()).collect();
+        let voters: Vec<Arc<str>> = (0..ballots.len())
+            .map(|at| format!("v{at}").into())
+            .collect();
         let letters: Vec<String> = ballots.chars().map(String::from).collect();
         let cast: Vec<(&Arc<str>, Ballot<'_>)> = voters
             .iter()
             .zip(&letters)
-            .map(|(voter, letter)| (voter, if letter == "." { Ballot::Missing } else { Ballot::For(letter) }))
+            .map(|(voter, letter)| {
+                (
+                    voter,
+                    if letter == "." {
+                        Ballot::Missing
+                    } else {
+                        Ballot::For(letter)
+                    },
+                )
+            })
             .collect();
         bar.count("answer", &cast)
     }
@@ -174,7 +220,11 @@ mod tests {
         for (threshold, ballots, open, expected, ending) in rows {
             let bar = Bar::new(threshold).expect("in range");
             let tally = counted(bar, ballots);
-            assert_eq!((winner(&tally).map(String::as_str), bar.ending(&tally, open)), (expected, ending), "{ballots} at {threshold}");
+            assert_eq!(
+                (winner(&tally).map(String::as_str), bar.ending(&tally, open)),
+                (expected, ending),
+                "{ballots} at {threshold}"
+            );
         }
         for bad in [-0.1, 1.1, f64::NAN] {
             assert!(Bar::new(bad).is_err(), "{bad}");
@@ -193,7 +243,11 @@ mod tests {
         ];
         for (threshold, ballots, to_come, expected) in rows {
             let bar = Bar::new(threshold).expect("in range");
-            assert_eq!(bar.decided(&counted(bar, ballots), to_come).as_deref(), expected, "{ballots} at {threshold}, {to_come} to come");
+            assert_eq!(
+                bar.decided(&counted(bar, ballots), to_come).as_deref(),
+                expected,
+                "{ballots} at {threshold}, {to_come} to come"
+            );
         }
     }
 }

@@ -1,5 +1,6 @@
-//! An arm asked for a program. Two right programs are hardly ever the same text, so a poll counts them by what they do: all run on the same
-//! calls, and those that give equal results stand for the same answer.
+//! An arm asked for a program. Two right programs are hardly ever the same text, so a poll counts
+//! them by what they do: all run on the same calls, and those that give equal results stand for the
+//! same answer.
 
 use super::{
     ArmResult,
@@ -35,7 +36,8 @@ pub struct Wanted {
     pub language: String,
     /// The function it must define.
     pub entry: String,
-    /// Calls of that function which everybody may see: a poll compares programs on them, and on those its agents think of.
+    /// Calls of that function which everybody may see: a poll compares programs on them, and on
+    /// those its agents think of.
     #[serde(default)]
     pub examples: Vec<String>,
 }
@@ -108,15 +110,24 @@ const BEHAVIOUR: &str = include_str!("behaviour.py");
 impl Wanted {
     /// What is wrong with it, if something is.
     pub fn check(&self) -> Result<(), String> {
-        let Self { language, entry, .. } = self;
+        let Self {
+            language, entry, ..
+        } = self;
         if !LANGUAGES.contains(&language.as_str()) {
-            return Err(format!("program.language is `{language}`, not one of {}", LANGUAGES.join(", ")));
+            return Err(format!(
+                "program.language is `{language}`, not one of {}",
+                LANGUAGES.join(", ")
+            ));
         }
         if entry.is_empty() || !entry.chars().all(|c| c.is_alphanumeric() || c == '_') {
-            return Err(format!("program.entry must be the name of a function, not `{entry}`"));
+            return Err(format!(
+                "program.entry must be the name of a function, not `{entry}`"
+            ));
         }
         if entry.chars().count() > LONGEST_NAME {
-            return Err(format!("program.entry is longer than {LONGEST_NAME} characters"));
+            return Err(format!(
+                "program.entry is longer than {LONGEST_NAME} characters"
+            ));
         }
         Ok(())
     }
@@ -135,24 +146,52 @@ impl Program {
         if !self.code.contains(entry) {
             return Err(format!("\"code\" nowhere defines `{entry}`"));
         }
-        let is_call = |call: &String| call.contains(entry) && call.chars().count() <= MOST_CALL_CHARS && !call.contains('\n');
+        let is_call = |call: &String| {
+            call.contains(entry) && call.chars().count() <= MOST_CALL_CHARS && !call.contains('\n')
+        };
         self.calls.retain(is_call);
         self.calls.truncate(MOST_CALLS);
         if !(0.0..=1.0).contains(&self.confidence) {
-            return Err(format!("\"confidence\" must be from 0 to 1, not {}", self.confidence));
+            return Err(format!(
+                "\"confidence\" must be from 0 to 1, not {}",
+                self.confidence
+            ));
         }
-        if self.summary.trim().is_empty() { Err("\"summary\" is empty".to_owned()) } else { Ok(()) }
+        if self.summary.trim().is_empty() {
+            Err("\"summary\" is empty".to_owned())
+        } else {
+            Ok(())
+        }
     }
 }
 
 /// One agent writes; nothing is compared, and nothing is run.
-pub(super) async fn one(debate: &Debate, question: &Question, wanted: &Wanted, agent: &Agent) -> Result<Outcome, Halt> {
+pub(super) async fn one(
+    debate: &Debate,
+    question: &Question,
+    wanted: &Wanted,
+    agent: &Agent,
+) -> Result<Outcome, Halt> {
     let step = Step::once("answer", 1);
-    let round = debate.round(&step, [agent], |agent, notes| ask(debate, question, wanted, agent, notes)).await?.quorum(1)?;
-    let said = round.said.into_iter().next().ok_or_else(|| Halt::Broken("a quorum of one is nobody".to_owned()))?;
+    let round = debate
+        .round(&step, [agent], |agent, notes| {
+            ask(debate, question, wanted, agent, notes)
+        })
+        .await?
+        .quorum(1)?;
+    let said = round
+        .said
+        .into_iter()
+        .next()
+        .ok_or_else(|| Halt::Broken("a quorum of one is nobody".to_owned()))?;
     let voter = said.agent.clone();
     let held = held(1);
-    debate.note(step.place(Some(&voter)), Event::PositionRecorded(Arc::new(position(&said.turn, &said.reply, &held, true)))).await?;
+    debate
+        .note(
+            step.place(Some(&voter)),
+            Event::PositionRecorded(Arc::new(position(&said.turn, &said.reply, &held, true))),
+        )
+        .await?;
     let chosen = Chosen {
         code: said.reply.code,
         language: wanted.language.clone(),
@@ -160,8 +199,20 @@ pub(super) async fn one(debate: &Debate, question: &Question, wanted: &Wanted, a
         compared_on: 0,
         refused: None,
     };
-    let result = result(question, Some(held.clone()), BTreeMap::from([(held, vec![voter])]), 1, chosen);
-    Outcome::with_result(Ending::Completed, "one program was written", &result, None, debate.absences())
+    let result = result(
+        question,
+        Some(held.clone()),
+        BTreeMap::from([(held, vec![voter])]),
+        1,
+        chosen,
+    );
+    Outcome::with_result(
+        Ending::Completed,
+        "one program was written",
+        &result,
+        None,
+        debate.absences(),
+    )
 }
 
 /// One program, and who wrote it at which turn.
@@ -174,12 +225,22 @@ struct Written {
 }
 
 /// Several agents write; the behaviour most programs share wins.
-pub(super) async fn several(debate: &Debate, question: &Question, wanted: &Wanted, config: &poll::Config) -> Result<Outcome, Halt> {
+pub(super) async fn several(
+    debate: &Debate,
+    question: &Question,
+    wanted: &Wanted,
+    config: &poll::Config,
+) -> Result<Outcome, Halt> {
     let planned = config.planned(debate.agents().len());
     let (written, absent) = write_all(debate, question, wanted, planned).await?;
     let needed = question::quorum(config.min_answers, planned);
     if written.len() < needed {
-        return Err(Halt::NoQuorum { step: "answer".to_owned(), answered: written.len(), needed, absent });
+        return Err(Halt::NoQuorum {
+            step: "answer".to_owned(),
+            answered: written.len(),
+            needed,
+            absent,
+        });
     }
     let calls = pooled(&wanted.examples, &written);
     let (behaviours, refused) = run_all(debate, wanted, &written, &calls).await?;
@@ -187,15 +248,35 @@ pub(super) async fn several(debate: &Debate, question: &Question, wanted: &Wante
     for (at, one) in written.iter().enumerate() {
         let held = held(groups[at].unwrap_or(at) + 1);
         let position = position(&one.turn, &one.program, &held, groups[at].is_some());
-        debate.note(one.step.place(Some(&one.agent)), Event::PositionRecorded(Arc::new(position))).await?;
+        debate
+            .note(
+                one.step.place(Some(&one.agent)),
+                Event::PositionRecorded(Arc::new(position)),
+            )
+            .await?;
     }
-    let names: Vec<Option<String>> = groups.iter().map(|group| group.map(|at| held(at + 1))).collect();
+    let names: Vec<Option<String>> = groups
+        .iter()
+        .map(|group| group.map(|at| held(at + 1)))
+        .collect();
     let cast = written.iter().zip(&names);
-    let ballots: Vec<_> = cast.map(|(one, name)| (&one.voter, name.as_deref().map_or(Ballot::Missing, Ballot::For))).collect();
+    let ballots: Vec<_> = cast
+        .map(|(one, name)| {
+            (
+                &one.voter,
+                name.as_deref().map_or(Ballot::Missing, Ballot::For),
+            )
+        })
+        .collect();
     let bar = Bar::new(0.0).map_err(Halt::Broken)?;
-    let last = Step::numbered("answer", written.iter().map(|one| one.step.round).max().unwrap_or(1));
+    let last = Step::numbered(
+        "answer",
+        written.iter().map(|one| one.step.round).max().unwrap_or(1),
+    );
     let tally = Arc::new(bar.count(&last.name, &ballots));
-    debate.note(last.place(None), Event::VoteTallied(tally.clone())).await?;
+    debate
+        .note(last.place(None), Event::VoteTallied(tally.clone()))
+        .await?;
     let (at, why) = choice(&groups, refused.is_some());
     let chosen = Chosen {
         code: written[at].program.code.clone(),
@@ -206,19 +287,44 @@ pub(super) async fn several(debate: &Debate, question: &Question, wanted: &Wante
     };
     let ending = bar.ending(&tally, written.len() < planned);
     let winner = tally.leader.clone().filter(|_| tally.reached);
-    let result = result(question, winner, tally.distribution.clone(), u32::try_from(planned).unwrap_or(u32::MAX), chosen);
-    let outcome = Outcome::with_result(ending, &format!("{} is taken: {why}", held(at + 1)), &result, None, debate.absences())?;
-    Ok(Outcome { consensus_score: Some(tally.share), ..outcome })
+    let result = result(
+        question,
+        winner,
+        tally.distribution.clone(),
+        u32::try_from(planned).unwrap_or(u32::MAX),
+        chosen,
+    );
+    let outcome = Outcome::with_result(
+        ending,
+        &format!("{} is taken: {why}", held(at + 1)),
+        &result,
+        None,
+        debate.absences(),
+    )?;
+    Ok(Outcome {
+        consensus_score: Some(tally.share),
+        ..outcome
+    })
 }
 
-async fn write_all(debate: &Debate, question: &Question, wanted: &Wanted, planned: usize) -> Result<(Vec<Written>, Vec<Absence>), Halt> {
+async fn write_all(
+    debate: &Debate,
+    question: &Question,
+    wanted: &Wanted,
+    planned: usize,
+) -> Result<(Vec<Written>, Vec<Absence>), Halt> {
     let agents = debate.agents();
     let repeats = planned > agents.len();
-    let helpings: Vec<Helping> = poll::batches(planned, agents.len(), 0).into_iter().flatten().collect();
+    let helpings: Vec<Helping> = poll::batches(planned, agents.len(), 0)
+        .into_iter()
+        .flatten()
+        .collect();
     let rounds = helpings.iter().map(|helping| {
-        debate.round(&helping.step, &agents[helping.first..helping.first + helping.count], |agent, notes| {
-            ask(debate, question, wanted, agent, notes)
-        })
+        debate.round(
+            &helping.step,
+            &agents[helping.first..helping.first + helping.count],
+            |agent, notes| ask(debate, question, wanted, agent, notes),
+        )
     });
     let (mut written, mut absent) = (Vec::new(), Vec::new());
     for (helping, round) in helpings.iter().zip(join_all(rounds).await) {
@@ -226,7 +332,11 @@ async fn write_all(debate: &Debate, question: &Question, wanted: &Wanted, planne
         absent.extend(round.absent);
         written.extend(round.said.into_iter().map(|said| Written {
             step: helping.step.clone(),
-            voter: if repeats { format!("{}·{}", said.agent, helping.step.round).into() } else { said.agent.clone() },
+            voter: if repeats {
+                format!("{}·{}", said.agent, helping.step.round).into()
+            } else {
+                said.agent.clone()
+            },
             agent: said.agent,
             turn: said.turn,
             program: said.reply,
@@ -235,7 +345,8 @@ async fn write_all(debate: &Debate, question: &Question, wanted: &Wanted, planne
     Ok((written, absent))
 }
 
-/// What each program did on every call; `None` for one that did not load or gave no value at all. With it, why nothing could be compared.
+/// What each program did on every call; `None` for one that did not load or gave no value at all.
+/// With it, why nothing could be compared.
 async fn run_all(
     debate: &Debate,
     wanted: &Wanted,
@@ -244,11 +355,22 @@ async fn run_all(
 ) -> Result<(Vec<Option<Vec<String>>>, Option<String>), Halt> {
     if wanted.language != "python" {
         // Every program stands for itself.
-        return Ok(((0..written.len()).map(|at| Some(vec![at.to_string()])).collect(), None));
+        return Ok((
+            (0..written.len())
+                .map(|at| Some(vec![at.to_string()]))
+                .collect(),
+            None,
+        ));
     }
     let (mut behaviours, mut refused) = (Vec::new(), None);
     for one in written {
-        let completed = debate.run(&Step::once("behaviour", one.step.round), &one.voter, &job(&one.program.code, calls)).await?;
+        let completed = debate
+            .run(
+                &Step::once("behaviour", one.step.round),
+                &one.voter,
+                &job(&one.program.code, calls),
+            )
+            .await?;
         behaviours.push(match completed.result() {
             Ok(ran) => behaviour(ran),
             Err(why) => {
@@ -262,7 +384,15 @@ async fn run_all(
 
 fn job(code: &str, calls: &[String]) -> Job {
     let stdin = serde_json::json!({"code": code, "calls": calls}).to_string();
-    Job { language: "python".to_owned(), code: BEHAVIOUR.to_owned(), work: Work::Program { stdin, args: Vec::new() }, seconds: SECONDS }
+    Job {
+        language: "python".to_owned(),
+        code: BEHAVIOUR.to_owned(),
+        work: Work::Program {
+            stdin,
+            args: Vec::new(),
+        },
+        seconds: SECONDS,
+    }
 }
 
 /// What a run says of a program's behaviour.
@@ -277,10 +407,19 @@ fn behaviour(ran: &Ran) -> Option<Vec<String>> {
     works.then(|| of_calls.to_vec())
 }
 
-/// The calls programs are compared on: those everybody may see, then those the agents thought of, each once, taken in turn.
+/// The calls programs are compared on: those everybody may see, then those the agents thought of,
+/// each once, taken in turn.
 fn pooled(examples: &[String], written: &[Written]) -> Vec<String> {
-    let most = written.iter().map(|one| one.program.calls.len()).max().unwrap_or(0);
-    let thought_of = (0..most).flat_map(|at| written.iter().filter_map(move |one| one.program.calls.get(at)));
+    let most = written
+        .iter()
+        .map(|one| one.program.calls.len())
+        .max()
+        .unwrap_or(0);
+    let thought_of = (0..most).flat_map(|at| {
+        written
+            .iter()
+            .filter_map(move |one| one.program.calls.get(at))
+    });
     let mut calls: Vec<String> = Vec::new();
     for call in examples.iter().chain(thought_of).map(|call| call.trim()) {
         if !calls.iter().any(|known| known == call) && calls.len() < MOST_COMPARED {
@@ -290,29 +429,46 @@ fn pooled(examples: &[String], written: &[Written]) -> Vec<String> {
     calls
 }
 
-/// For each program the first that behaves the same; `None` where nothing is known of it. Nothing to compare on makes nobody the same.
+/// For each program the first that behaves the same; `None` where nothing is known of it. Nothing
+/// to compare on makes nobody the same.
 fn grouped(behaviours: &[Option<Vec<String>>]) -> Vec<Option<usize>> {
     let first = |at: usize, known: &Vec<String>| {
         let same = |other: &Option<Vec<String>>| !known.is_empty() && other.as_ref() == Some(known);
         behaviours.iter().position(same).unwrap_or(at)
     };
-    behaviours.iter().enumerate().map(|(at, known)| known.as_ref().map(|known| first(at, known))).collect()
+    behaviours
+        .iter()
+        .enumerate()
+        .map(|(at, known)| known.as_ref().map(|known| first(at, known)))
+        .collect()
 }
 
-/// Which program is taken, and why: the first of the largest group, of several equally large groups the one that came first.
+/// Which program is taken, and why: the first of the largest group, of several equally large groups
+/// the one that came first.
 fn choice(groups: &[Option<usize>], refused: bool) -> (usize, String) {
     let size = |at: usize| groups.iter().filter(|group| **group == Some(at)).count();
     let most = (0..groups.len()).map(size).max().unwrap_or(0);
-    let leaders: Vec<usize> = (0..groups.len()).filter(|at| most > 0 && size(*at) == most).collect();
+    let leaders: Vec<usize> = (0..groups.len())
+        .filter(|at| most > 0 && size(*at) == most)
+        .collect();
     match leaders.as_slice() {
         [] if refused => (0, "the first; nothing could be run".to_owned()),
         [] => (0, "the first; no program gave a value".to_owned()),
         [one] => (*one, format!("{most} of {} behave the same", groups.len())),
-        [first, ..] => (*first, format!("the first of {} groups of {most}", leaders.len())),
+        [first, ..] => (
+            *first,
+            format!("the first of {} groups of {most}", leaders.len()),
+        ),
     }
 }
 
-fn ask(debate: &Debate, question: &Question, wanted: &Wanted, agent: &Agent, notes: &str) -> Ask<Program> {
+fn ask(
+    debate: &Debate,
+    question: &Question,
+    wanted: &Wanted,
+    agent: &Agent,
+    notes: &str,
+) -> Ask<Program> {
     let prompt = Write {
         stance: agent.stance_word(),
         brief: &agent.brief,
@@ -364,7 +520,8 @@ fn result(
         question_id: question.input.question_id.clone(),
         winner,
         label: String::new(),
-        answers: u32::try_from(distribution.values().map(Vec::len).sum::<usize>()).unwrap_or(u32::MAX),
+        answers: u32::try_from(distribution.values().map(Vec::len).sum::<usize>())
+            .unwrap_or(u32::MAX),
         distribution,
         calls,
         saved: None,
@@ -377,7 +534,10 @@ fn result(
 /// The text inside a code fence, where one is around the whole.
 fn without_fence(code: &str) -> String {
     let trimmed = code.trim();
-    let inside = trimmed.strip_prefix("```").and_then(|rest| rest.strip_suffix("```")).and_then(|rest| rest.split_once('\n'));
+    let inside = trimmed
+        .strip_prefix("```")
+        .and_then(|rest| rest.strip_suffix("```"))
+        .and_then(|rest| rest.split_once('\n'));
     inside.map_or(code, |(_, inside)| inside).to_owned()
 }
 
@@ -393,7 +553,8 @@ mod tests {
 
     #[test]
     fn programs_are_counted_by_what_they_do_and_silence_is_no_behaviour() {
-        // A letter is a behaviour, `-` one without any call, `.` a program of which nothing is known: which is taken, and why.
+        // A letter is a behaviour, `-` one without any call, `.` a program of which nothing is
+        // known: which is taken, and why.
         let rows = [
             ("A", 0, "1 of 1 behave the same"),
             ("ABB", 1, "2 of 3 behave the same"),
@@ -413,16 +574,30 @@ mod tests {
                     letter => Some(vec![letter.to_string()]),
                 })
                 .collect();
-            assert_eq!(choice(&grouped(&behaviours), false), (at, why.to_owned()), "{programs}");
+            assert_eq!(
+                choice(&grouped(&behaviours), false),
+                (at, why.to_owned()),
+                "{programs}"
+            );
         }
-        assert_eq!(choice(&[None], true), (0, "the first; nothing could be run".to_owned()));
+        assert_eq!(
+            choice(&[None], true),
+            (0, "the first; nothing could be run".to_owned())
+        );
     }
 
     #[test]
     fn a_run_says_what_a_program_does_or_nothing() {
-        let ran = |end: End, stdout: &str| Ran { stdout: stdout.to_owned(), ..Ran::plain(end, []) };
+        let ran = |end: End, stdout: &str| Ran {
+            stdout: stdout.to_owned(),
+            ..Ran::plain(end, [])
+        };
         let rows = [
-            (End::Exited(0), "[\"=00\", \"=a\", \"!Late\"]\n", Some(vec!["=a", "!Late"])),
+            (
+                End::Exited(0),
+                "[\"=00\", \"=a\", \"!Late\"]\n",
+                Some(vec!["=a", "!Late"]),
+            ),
             (End::Exited(0), "[\"=00\"]\n", Some(vec![])),
             (End::Exited(0), "[\"=00\", \"!TypeError\"]\n", None),
             (End::Exited(0), "[\"!SyntaxError\"]\n", None),
@@ -431,7 +606,8 @@ mod tests {
             (End::TimedOut, "[\"=00\", \"=a\"]\n", None),
         ];
         for (end, stdout, expected) in rows {
-            let expected = expected.map(|list| list.into_iter().map(str::to_owned).collect::<Vec<_>>());
+            let expected =
+                expected.map(|list| list.into_iter().map(str::to_owned).collect::<Vec<_>>());
             assert_eq!(behaviour(&ran(end, stdout)), expected, "{stdout}");
         }
     }
@@ -446,9 +622,17 @@ mod tests {
         };
         let mut good = said("```python\ndef f(): pass\n```", &["f()", "g()", "f(\n)"]);
         assert_eq!(good.check("f"), Ok(()));
-        assert_eq!((good.code.as_str(), good.calls), ("def f(): pass\n", vec!["f()".to_owned()]));
+        assert_eq!(
+            (good.code.as_str(), good.calls),
+            ("def f(): pass\n", vec!["f()".to_owned()])
+        );
         for (code, problem) in [(" ", "is empty"), ("def g(): pass", "nowhere defines `h`")] {
-            assert!(said(code, &[]).check("h").is_err_and(|why| why.contains(problem)), "{code}");
+            assert!(
+                said(code, &[])
+                    .check("h")
+                    .is_err_and(|why| why.contains(problem)),
+                "{code}"
+            );
         }
     }
 }

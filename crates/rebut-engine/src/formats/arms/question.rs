@@ -1,4 +1,5 @@
-//! What an arm asks: the same question as a debate, to be answered at once or after hearing the others.
+//! What an arm asks: the same question as a debate, to be answered at once or after hearing the
+//! others.
 
 use super::{Answer, grouping::Groups};
 use crate::{
@@ -74,10 +75,22 @@ impl Question {
     pub(super) fn of(debate: &Debate) -> Result<Self, Halt> {
         let mut input = Input::parse(&debate.started().input).map_err(Halt::Broken)?;
         input.context = String::new();
-        let ids: Vec<&str> = input.options.iter().map(|option| option.id.as_str()).collect();
+        let ids: Vec<&str> = input
+            .options
+            .iter()
+            .map(|option| option.id.as_str())
+            .collect();
         Ok(Self {
-            schema: if ids.is_empty() { Schema::of::<Answer>() } else { Schema::with_choices::<Answer>(&["answer"], &ids) },
-            options_text: if ids.is_empty() { "(none)".to_owned() } else { options_text(&input.options) },
+            schema: if ids.is_empty() {
+                Schema::of::<Answer>()
+            } else {
+                Schema::with_choices::<Answer>(&["answer"], &ids)
+            },
+            options_text: if ids.is_empty() {
+                "(none)".to_owned()
+            } else {
+                options_text(&input.options)
+            },
             ids: ids.into_iter().map(str::to_owned).collect(),
             input,
         })
@@ -85,7 +98,11 @@ impl Question {
 
     /// What an answer stands for: an option, or a group of answers in the agents' own words.
     pub(super) fn held(&self, groups: &mut Groups, reply: &Answer) -> String {
-        if self.ids.is_empty() { groups.shown(&reply.answer) } else { reply.answer.clone() }
+        if self.ids.is_empty() {
+            groups.shown(&reply.answer)
+        } else {
+            reply.answer.clone()
+        }
     }
 
     /// An option by its id.
@@ -107,7 +124,14 @@ impl Question {
     }
 
     /// The question to somebody who holds something and hears the others.
-    pub(super) fn reconsider(&self, debate: &Debate, agent: &Agent, notes: &str, own: &Position, others: &[Other<'_>]) -> Ask<Answer> {
+    pub(super) fn reconsider(
+        &self,
+        debate: &Debate,
+        agent: &Agent,
+        notes: &str,
+        own: &Position,
+        others: &[Other<'_>],
+    ) -> Ask<Answer> {
         let prompt = Reconsider {
             stance: agent.stance_word(),
             brief: &agent.brief,
@@ -123,12 +147,23 @@ impl Question {
 
     fn ask(&self, prompt: prompt::Prompt) -> Ask<Answer> {
         let ids = self.ids.clone();
-        Ask { prompt, schema: self.schema.clone(), check: Box::new(move |reply: &mut Answer| reply.check(&ids)) }
+        Ask {
+            prompt,
+            schema: self.schema.clone(),
+            check: Box::new(move |reply: &mut Answer| reply.check(&ids)),
+        }
     }
 }
 
 /// The position behind an answer; `held` is what it is counted as.
-pub(super) fn position(agent: &str, turn: Arc<str>, round: u32, answer: Answer, held: String, from: Option<String>) -> Position {
+pub(super) fn position(
+    agent: &str,
+    turn: Arc<str>,
+    round: u32,
+    answer: Answer,
+    held: String,
+    from: Option<String>,
+) -> Position {
     let claims = answer.reasons.into_iter().enumerate();
     let changed = from.as_ref().is_some_and(|from| *from != held);
     Position {
@@ -138,9 +173,18 @@ pub(super) fn position(agent: &str, turn: Arc<str>, round: u32, answer: Answer, 
         ranking: Vec::new(),
         from,
         confidence: answer.confidence,
-        reason: if changed { answer.summary.clone() } else { String::new() },
+        reason: if changed {
+            answer.summary.clone()
+        } else {
+            String::new()
+        },
         summary: answer.summary,
-        claims: claims.map(|(at, text)| Claim { id: ClaimId::new(agent, round, at + 1), text }).collect(),
+        claims: claims
+            .map(|(at, text)| Claim {
+                id: ClaimId::new(agent, round, at + 1),
+                text,
+            })
+            .collect(),
         challenges: Vec::new(),
         because: Vec::new(),
         documented: true,
@@ -151,12 +195,32 @@ pub(super) fn position(agent: &str, turn: Arc<str>, round: u32, answer: Answer, 
 
 /// What a person may answer a contested arm with: the options, or the answers that were given.
 pub(super) fn choices(view: &View) -> Vec<(String, String)> {
-    let given = view.started.as_ref().and_then(|started| Input::parse(&started.input).ok()).map(|input| input.options).unwrap_or_default();
+    let given = view
+        .started
+        .as_ref()
+        .and_then(|started| Input::parse(&started.input).ok())
+        .map(|input| input.options)
+        .unwrap_or_default();
     if !given.is_empty() {
-        return given.into_iter().map(|choice| (choice.id, choice.label)).collect();
+        return given
+            .into_iter()
+            .map(|choice| (choice.id, choice.label))
+            .collect();
     }
-    let tally = view.rounds.iter().rev().find_map(|round| round.tally.as_ref());
-    tally.into_iter().flat_map(|tally| tally.distribution.keys().map(|answer| (answer.clone(), String::new()))).collect()
+    let tally = view
+        .rounds
+        .iter()
+        .rev()
+        .find_map(|round| round.tally.as_ref());
+    tally
+        .into_iter()
+        .flat_map(|tally| {
+            tally
+                .distribution
+                .keys()
+                .map(|answer| (answer.clone(), String::new()))
+        })
+        .collect()
 }
 
 /// The limits of an arm.
@@ -171,7 +235,10 @@ pub(super) fn check_common(timeout: u64, threshold: f64) -> Result<(), String> {
 }
 
 /// Reads settings of a format; a mistake is told with the format's name.
-pub(super) fn parse<'de, T: serde::Deserialize<'de>>(format: &str, config: &'de Value) -> Result<T, String> {
+pub(super) fn parse<'de, T: serde::Deserialize<'de>>(
+    format: &str,
+    config: &'de Value,
+) -> Result<T, String> {
     T::deserialize(config).map_err(|error| format!("{format}: {error}"))
 }
 
@@ -185,7 +252,9 @@ pub(super) fn check(input: &Value, planned: usize, min_answers: usize) -> Result
     let input = Input::parse(input)?;
     match planned {
         0 => Err("somebody has to answer: the panel is empty".to_owned()),
-        planned if min_answers > planned => Err(format!("min_answers is {min_answers}, but only {planned} answers are planned")),
+        planned if min_answers > planned => Err(format!(
+            "min_answers is {min_answers}, but only {planned} answers are planned"
+        )),
         _ => Ok(input.question),
     }
 }
@@ -201,24 +270,48 @@ mod tests {
 
     #[test]
     fn prompts_and_their_structs_agree() {
-        assert_eq!([mismatches::<Blind>(), mismatches::<Reconsider>()].concat(), Vec::<String>::new());
+        assert_eq!(
+            [mismatches::<Blind>(), mismatches::<Reconsider>()].concat(),
+            Vec::<String>::new()
+        );
     }
 
     #[test]
     fn presets_are_complete_and_valid() {
         let rows: [(Format, schemars::Schema); 3] = [
-            (arms::single::FORMAT, schemars::schema_for!(arms::single::Config)),
-            (arms::poll::FORMAT, schemars::schema_for!(arms::poll::Config)),
-            (arms::society::FORMAT, schemars::schema_for!(arms::society::Config)),
+            (
+                arms::single::FORMAT,
+                schemars::schema_for!(arms::single::Config),
+            ),
+            (
+                arms::poll::FORMAT,
+                schemars::schema_for!(arms::poll::Config),
+            ),
+            (
+                arms::society::FORMAT,
+                schemars::schema_for!(arms::society::Config),
+            ),
         ];
         for (format, schema) in rows {
             let preset: toml::Table = toml::from_str(format.preset).expect("TOML");
-            let known = schema.get("properties").and_then(Value::as_object).expect("an object");
-            assert_eq!(preset.keys().collect::<BTreeSet<_>>(), known.keys().collect(), "{}", format.name);
+            let known = schema
+                .get("properties")
+                .and_then(Value::as_object)
+                .expect("an object");
+            assert_eq!(
+                preset.keys().collect::<BTreeSet<_>>(),
+                known.keys().collect(),
+                "{}",
+                format.name
+            );
             let mut config = serde_json::to_value(&preset).expect("JSON");
             assert_eq!((format.check_config)(&config), Ok(()));
             config["timeout"] = 0.into();
-            assert!((format.check_config)(&config).is_err_and(|problem| problem.contains("timeout")), "{}", format.name);
+            assert!(
+                (format.check_config)(&config).is_err_and(|problem| problem.contains("timeout")),
+                "{}",
+                format.name
+            );
         }
     }
 }

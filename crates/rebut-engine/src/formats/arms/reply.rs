@@ -28,7 +28,8 @@ pub struct Answer {
 
 reply!(Answer, "answer");
 
-/// The most arguments one answer may bring. Five are asked for; a few more are not worth a clarification.
+/// The most arguments one answer may bring. Five are asked for; a few more are not worth a
+/// clarification.
 const MOST_REASONS: usize = 8;
 
 /// A free answer longer than this is an essay, and no two essays are ever the same.
@@ -42,11 +43,17 @@ impl Answer {
         } else if normal_form(&self.answer).is_empty() {
             return Err("\"answer\" is empty".to_owned());
         } else if self.answer.trim().chars().count() > MOST_CHARS {
-            return Err(format!("\"answer\" is longer than {MOST_CHARS} characters; give the answer itself, and why in \"reasons\""));
+            return Err(format!(
+                "\"answer\" is longer than {MOST_CHARS} characters; give the answer itself, and \
+                 why in \"reasons\""
+            ));
         }
         self.reasons.retain(|reason| !reason.trim().is_empty());
         if !(0.0..=1.0).contains(&self.confidence) {
-            return Err(format!("\"confidence\" must be from 0 to 1, not {}", self.confidence));
+            return Err(format!(
+                "\"confidence\" must be from 0 to 1, not {}",
+                self.confidence
+            ));
         }
         if self.summary.trim().is_empty() {
             return Err("\"summary\" is empty".to_owned());
@@ -54,7 +61,9 @@ impl Answer {
         match self.reasons.len() {
             0 => Err("\"reasons\" is empty; give at least one argument".to_owned()),
             1..=MOST_REASONS => Ok(()),
-            count => Err(format!("{count} reasons; give one to five, never more than {MOST_REASONS}")),
+            count => Err(format!(
+                "{count} reasons; give one to five, never more than {MOST_REASONS}"
+            )),
         }
     }
 }
@@ -88,7 +97,10 @@ mod tests {
             let checked = answer.check(if with_options { &ids } else { &[] });
             match expected {
                 Ok(word) => assert_eq!((checked, answer.answer.as_str()), (Ok(()), word)),
-                Err(part) => assert!(checked.as_ref().is_err_and(|error| error.contains(part)), "{checked:?} lacks {part:?}"),
+                Err(part) => assert!(
+                    checked.as_ref().is_err_and(|error| error.contains(part)),
+                    "{checked:?} lacks {part:?}"
+                ),
             }
         }
     }

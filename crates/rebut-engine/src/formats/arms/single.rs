@@ -1,4 +1,5 @@
-//! Single: one agent answers, nobody else is asked. The cheapest arm, and the one every other has to beat.
+//! Single: one agent answers, nobody else is asked. The cheapest arm, and the one every other has
+//! to beat.
 
 use super::{
     count::{ArmResult, named},
@@ -27,8 +28,17 @@ pub const FORMAT: Format = Format {
     version: 1,
     about: "One agent answers; nobody else is asked.",
     preset: include_str!("../../../presets/single.toml"),
-    prompts: &[PromptFile::of::<question::Blind>(), PromptFile::of::<program::Write>(), PromptFile::of::<crate::turn::Clarify>()],
-    replies: || vec![Schema::of::<super::Answer>(), Schema::of::<program::Program>()],
+    prompts: &[
+        PromptFile::of::<question::Blind>(),
+        PromptFile::of::<program::Write>(),
+        PromptFile::of::<crate::turn::Clarify>(),
+    ],
+    replies: || {
+        vec![
+            Schema::of::<super::Answer>(),
+            Schema::of::<program::Program>(),
+        ]
+    },
     check,
     check_config: |config| Config::parse(config).map(drop),
     limits: question::limits,
@@ -59,10 +69,19 @@ impl Config {
 
     /// Who of a panel answers.
     pub fn chosen<'a>(&self, agents: &'a [Agent]) -> Result<&'a Agent, String> {
-        let mut fitting = agents.iter().filter(|agent| self.agent.is_empty() || *agent.name == *self.agent);
+        let mut fitting = agents
+            .iter()
+            .filter(|agent| self.agent.is_empty() || *agent.name == *self.agent);
         fitting.next().ok_or_else(|| {
-            let names = agents.iter().map(|agent| &*agent.name).collect::<Vec<_>>().join(", ");
-            format!("single.agent is `{}`, but the panel has {names}", self.agent)
+            let names = agents
+                .iter()
+                .map(|agent| &*agent.name)
+                .collect::<Vec<_>>()
+                .join(", ");
+            format!(
+                "single.agent is `{}`, but the panel has {names}",
+                self.agent
+            )
         })
     }
 }
@@ -76,14 +95,38 @@ pub async fn run(debate: &Debate) -> Result<Outcome, Halt> {
         return program::one(debate, &question, wanted, agent).await;
     }
     let step = Step::once("answer", 1);
-    let round = debate.round(&step, [agent], |agent, notes| question.blind(debate, agent, notes)).await?.quorum(1)?;
-    let said = round.said.into_iter().next().ok_or_else(|| Halt::Broken("a quorum of one is nobody".to_owned()))?;
+    let round = debate
+        .round(&step, [agent], |agent, notes| {
+            question.blind(debate, agent, notes)
+        })
+        .await?
+        .quorum(1)?;
+    let said = round
+        .said
+        .into_iter()
+        .next()
+        .ok_or_else(|| Halt::Broken("a quorum of one is nobody".to_owned()))?;
     let held = question.held(&mut Groups::default(), &said.reply);
-    let position = Arc::new(position(&said.agent, said.turn, 1, said.reply, held.clone(), None));
-    debate.note(step.place(Some(&said.agent)), Event::PositionRecorded(position)).await?;
+    let position = Arc::new(position(
+        &said.agent,
+        said.turn,
+        1,
+        said.reply,
+        held.clone(),
+        None,
+    ));
+    debate
+        .note(
+            step.place(Some(&said.agent)),
+            Event::PositionRecorded(position),
+        )
+        .await?;
     let result = ArmResult {
         question_id: question.input.question_id.clone(),
-        label: question.option(&held).map(|option| option.label.clone()).unwrap_or_default(),
+        label: question
+            .option(&held)
+            .map(|option| option.label.clone())
+            .unwrap_or_default(),
         winner: Some(held.clone()),
         distribution: BTreeMap::from([(held.clone(), vec![said.agent])]),
         answers: 1,
@@ -94,7 +137,13 @@ pub async fn run(debate: &Debate) -> Result<Outcome, Halt> {
         program: None,
     };
     // One voice agrees with nobody: the work is done, nothing was counted.
-    Outcome::with_result(Ending::Completed, &named(&question, &held), &result, None, debate.absences())
+    Outcome::with_result(
+        Ending::Completed,
+        &named(&question, &held),
+        &result,
+        None,
+        debate.absences(),
+    )
 }
 
 fn check(input: &Value, config: &Value, agents: &[Agent]) -> Result<String, String> {

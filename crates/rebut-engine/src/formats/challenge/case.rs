@@ -136,7 +136,11 @@ impl Input {
     /// Reads the input and checks it.
     pub fn parse(input: &Value) -> Result<Self, String> {
         let input = Self::deserialize(input).map_err(|error| format!("the input: {error}"))?;
-        if input.topic.trim().is_empty() { Err("the topic is empty".to_owned()) } else { Ok(input) }
+        if input.topic.trim().is_empty() {
+            Err("the topic is empty".to_owned())
+        } else {
+            Ok(input)
+        }
     }
 }
 
@@ -180,8 +184,16 @@ impl Config {
         let config = Self::deserialize(config).map_err(|error| format!("challenge: {error}"))?;
         check_seconds("timeout_per_agent", config.timeout_per_agent)?;
         match config {
-            Config { max_rounds: 0 | 21.., .. } => Err(format!("max_rounds must be 1 to 20, not {}", config.max_rounds)),
-            Config { min_challengers: 0, .. } => Err("min_challengers must be at least 1".to_owned()),
+            Config {
+                max_rounds: 0 | 21..,
+                ..
+            } => Err(format!(
+                "max_rounds must be 1 to 20, not {}",
+                config.max_rounds
+            )),
+            Config {
+                min_challengers: 0, ..
+            } => Err("min_challengers must be at least 1".to_owned()),
             _ => Ok(config),
         }
     }
@@ -216,10 +228,15 @@ impl Case {
         let started = debate.started();
         let input = Input::parse(&started.input).map_err(Halt::Broken)?;
         let config = Config::parse(&started.config).map_err(Halt::Broken)?;
-        let (proposer, others) = started.agents.split_first().ok_or_else(|| Halt::Broken("there is no proposer".to_owned()))?;
+        let (proposer, others) = started
+            .agents
+            .split_first()
+            .ok_or_else(|| Halt::Broken("there is no proposer".to_owned()))?;
         let domain = domain_of(&input.topic, &input.context);
         let cast = match config.personas {
-            Casting::Auto if !started.rehearsal => written(debate, &input.topic, domain, proposer, others).await?,
+            Casting::Auto if !started.rehearsal => {
+                written(debate, &input.topic, domain, proposer, others).await?
+            }
             _ => Cast::built_in(domain, others, String::new()),
         };
         let mut challengers = Vec::new();
@@ -231,32 +248,73 @@ impl Case {
                 text: brief.to_string(),
                 generated: cast.generated,
             };
-            debate.note(Step::once("personas", 0).place(Some(&agent.name)), Event::PersonaRecorded(Arc::new(recorded))).await?;
-            challengers.push(Challenger { agent: Agent { brief, ..agent.clone() }, persona: persona.clone() });
+            debate
+                .note(
+                    Step::once("personas", 0).place(Some(&agent.name)),
+                    Event::PersonaRecorded(Arc::new(recorded)),
+                )
+                .await?;
+            challengers.push(Challenger {
+                agent: Agent {
+                    brief,
+                    ..agent.clone()
+                },
+                persona: persona.clone(),
+            });
         }
-        Ok(Self { topic: input.topic, config, proposer: proposer.clone(), challengers, cast })
+        Ok(Self {
+            topic: input.topic,
+            config,
+            proposer: proposer.clone(),
+            challengers,
+            cast,
+        })
     }
 
     /// A challenger by name.
     pub fn challenger(&self, name: &str) -> Option<&Challenger> {
-        self.challengers.iter().find(|challenger| &*challenger.agent.name == name)
+        self.challengers
+            .iter()
+            .find(|challenger| &*challenger.agent.name == name)
     }
 
     /// The proof that a challenger is there and has read its persona.
     pub fn preflight(&self, debate: &Debate, agent: &Agent) -> Ask<Ready> {
-        let prompt = Preflight { persona: &agent.brief }.render(debate.fence());
+        let prompt = Preflight {
+            persona: &agent.brief,
+        }
+        .render(debate.fence());
         let persona = self.persona_of(agent);
-        Ask { prompt, schema: Schema::of::<Ready>(), check: Box::new(move |reply: &mut Ready| reply.check(&persona)) }
+        Ask {
+            prompt,
+            schema: Schema::of::<Ready>(),
+            check: Box::new(move |reply: &mut Ready| reply.check(&persona)),
+        }
     }
 
     /// The proposer's first position.
     pub fn opening(&self, debate: &Debate, agent: &Agent, notes: &str) -> Ask<Opening> {
-        let prompt = Open { persona: &agent.brief, question: &self.topic, context: context_of(debate), notes };
-        Ask { prompt: prompt.render(debate.fence()), schema: Schema::of::<Opening>(), check: Box::new(Opening::check) }
+        let prompt = Open {
+            persona: &agent.brief,
+            question: &self.topic,
+            context: context_of(debate),
+            notes,
+        };
+        Ask {
+            prompt: prompt.render(debate.fence()),
+            schema: Schema::of::<Opening>(),
+            check: Box::new(Opening::check),
+        }
     }
 
     /// A challenger's verdict on it.
-    pub fn critique(&self, debate: &Debate, agent: &Agent, notes: &str, ledger: &Ledger) -> Ask<Critique> {
+    pub fn critique(
+        &self,
+        debate: &Debate,
+        agent: &Agent,
+        notes: &str,
+        ledger: &Ledger,
+    ) -> Ask<Critique> {
         let persona = self.persona_of(agent);
         let prompt = Challenge {
             persona: &agent.brief,
@@ -274,7 +332,13 @@ impl Case {
     }
 
     /// The proposer's answer to every open objection.
-    pub fn confront(&self, debate: &Debate, agent: &Agent, notes: &str, ledger: &Ledger) -> Ask<Confrontation> {
+    pub fn confront(
+        &self,
+        debate: &Debate,
+        agent: &Agent,
+        notes: &str,
+        ledger: &Ledger,
+    ) -> Ask<Confrontation> {
         let before = ledger.position().to_owned();
         let prompt = Confront {
             persona: &agent.brief,
@@ -286,13 +350,27 @@ impl Case {
             objections: &ledger.open_text(),
         }
         .render(debate.fence());
-        let open: Vec<ClaimId> = ledger.objections.open().map(|objection| objection.id.clone()).collect();
+        let open: Vec<ClaimId> = ledger
+            .objections
+            .open()
+            .map(|objection| objection.id.clone())
+            .collect();
         let check = Box::new(move |reply: &mut Confrontation| reply.check(&open, &before));
-        Ask { prompt, schema: Schema::of::<Confrontation>(), check }
+        Ask {
+            prompt,
+            schema: Schema::of::<Confrontation>(),
+            check,
+        }
     }
 
     /// What a dissenter makes of the answers.
-    pub fn rebut(&self, debate: &Debate, agent: &Agent, notes: &str, ledger: &Ledger) -> Ask<Rebuttal> {
+    pub fn rebut(
+        &self,
+        debate: &Debate,
+        agent: &Agent,
+        notes: &str,
+        ledger: &Ledger,
+    ) -> Ask<Rebuttal> {
         let persona = self.persona_of(agent);
         let prompt = Rebut {
             persona: &agent.brief,
@@ -305,15 +383,33 @@ impl Case {
             aspects: &persona.aspect_names("\n"),
         }
         .render(debate.fence());
-        let own: Vec<ClaimId> = ledger.objections.open_by(&agent.name).map(|objection| objection.id.clone()).collect();
+        let own: Vec<ClaimId> = ledger
+            .objections
+            .open_by(&agent.name)
+            .map(|objection| objection.id.clone())
+            .collect();
         let check = Box::new(move |reply: &mut Rebuttal| reply.check(&own, &persona));
-        Ask { prompt, schema: Schema::of::<Rebuttal>(), check }
+        Ask {
+            prompt,
+            schema: Schema::of::<Rebuttal>(),
+            check,
+        }
     }
 
     /// What a party's side rests on.
-    pub fn grounds(&self, debate: &Debate, agent: &Agent, notes: &str, ledger: &Ledger) -> Ask<Grounds> {
+    pub fn grounds(
+        &self,
+        debate: &Debate,
+        agent: &Agent,
+        notes: &str,
+        ledger: &Ledger,
+    ) -> Ask<Grounds> {
         let proposes = agent.name == self.proposer.name;
-        let side = if proposes { "you proposed the position and hold it" } else { "you challenge the position" };
+        let side = if proposes {
+            "you proposed the position and hold it"
+        } else {
+            "you challenge the position"
+        };
         let prompt = Rest {
             persona: &agent.brief,
             question: &self.topic,
@@ -323,20 +419,39 @@ impl Case {
             objections: &ledger.open_text(),
             side: side.into(),
         };
-        Ask { prompt: prompt.render(debate.fence()), schema: Schema::of::<Grounds>(), check: Box::new(Grounds::check) }
+        Ask {
+            prompt: prompt.render(debate.fence()),
+            schema: Schema::of::<Grounds>(),
+            check: Box::new(Grounds::check),
+        }
     }
 
     fn persona_of(&self, agent: &Agent) -> Persona {
-        let found = self.challenger(&agent.name).map(|challenger| challenger.persona.clone());
+        let found = self
+            .challenger(&agent.name)
+            .map(|challenger| challenger.persona.clone());
         found.expect("only challengers of this case are asked as challengers")
     }
 }
 
 /// Personas by a model; the built-in ones, with the reason, where it gives none that can be used.
-async fn written(debate: &Debate, topic: &str, domain: &'static str, proposer: &Agent, challengers: &[Agent]) -> Result<Cast, Halt> {
-    let role = Role::built_in("persona-writer").ok_or_else(|| Halt::Broken("the role `persona-writer` is missing".to_owned()))?;
-    let writer = Agent { fallbacks: proposer.fallbacks.clone(), ..role.played_by(proposer.model.clone()) };
-    let listed: Vec<String> = challengers.iter().map(|agent| format!("- {}: {}", agent.name, clean::on_one_line(&agent.brief))).collect();
+async fn written(
+    debate: &Debate,
+    topic: &str,
+    domain: &'static str,
+    proposer: &Agent,
+    challengers: &[Agent],
+) -> Result<Cast, Halt> {
+    let role = Role::built_in("persona-writer")
+        .ok_or_else(|| Halt::Broken("the role `persona-writer` is missing".to_owned()))?;
+    let writer = Agent {
+        fallbacks: proposer.fallbacks.clone(),
+        ..role.played_by(proposer.model.clone())
+    };
+    let listed: Vec<String> = challengers
+        .iter()
+        .map(|agent| format!("- {}: {}", agent.name, clean::on_one_line(&agent.brief)))
+        .collect();
     let prompt = Personas {
         persona: &writer.brief,
         question: topic,
@@ -346,15 +461,32 @@ async fn written(debate: &Debate, topic: &str, domain: &'static str, proposer: &
     }
     .render(debate.fence());
     let own = challengers.to_vec();
-    let check = Box::new(move |reply: &mut PersonaDraft| Cast::generated(domain, &own, &reply.personas).map(drop));
-    let ask = Ask { prompt, schema: Schema::of::<PersonaDraft>(), check };
-    Ok(match debate.turn(&Step::once("personas", 0), &writer, ask).await? {
-        Ok(said) => Cast::generated(domain, challengers, &said.reply.personas).map_err(Halt::Broken)?,
-        Err(absence) => {
-            let why = format!("{}: {}", absence.reason, clean::on_one_line(&absence.detail));
-            Cast::built_in(domain, challengers, why)
-        }
-    })
+    let check = Box::new(move |reply: &mut PersonaDraft| {
+        Cast::generated(domain, &own, &reply.personas).map(drop)
+    });
+    let ask = Ask {
+        prompt,
+        schema: Schema::of::<PersonaDraft>(),
+        check,
+    };
+    Ok(
+        match debate
+            .turn(&Step::once("personas", 0), &writer, ask)
+            .await?
+        {
+            Ok(said) => {
+                Cast::generated(domain, challengers, &said.reply.personas).map_err(Halt::Broken)?
+            }
+            Err(absence) => {
+                let why = format!(
+                    "{}: {}",
+                    absence.reason,
+                    clean::on_one_line(&absence.detail)
+                );
+                Cast::built_in(domain, challengers, why)
+            }
+        },
+    )
 }
 
 #[cfg(test)]
@@ -380,7 +512,13 @@ mod tests {
     #[test]
     fn the_system_part_is_the_same_in_every_phase() {
         let system = |source: &'static str| source.split_once("\n[user]\n").expect("two parts").0;
-        for source in [Open::SOURCE, Challenge::SOURCE, Confront::SOURCE, Rebut::SOURCE, Rest::SOURCE] {
+        for source in [
+            Open::SOURCE,
+            Challenge::SOURCE,
+            Confront::SOURCE,
+            Rebut::SOURCE,
+            Rest::SOURCE,
+        ] {
             assert_eq!(system(source), system(Preflight::SOURCE));
         }
     }
@@ -389,8 +527,17 @@ mod tests {
     fn the_preset_is_complete() {
         let preset: toml::Table = toml::from_str(super::super::FORMAT.preset).expect("TOML");
         let schema = schemars::schema_for!(Config);
-        let known = schema.get("properties").and_then(Value::as_object).expect("an object");
-        assert_eq!(preset.keys().collect::<std::collections::BTreeSet<_>>(), known.keys().collect());
-        assert_eq!((Config::default().max_rounds, Config::default().personas), (5, Casting::Auto));
+        let known = schema
+            .get("properties")
+            .and_then(Value::as_object)
+            .expect("an object");
+        assert_eq!(
+            preset.keys().collect::<std::collections::BTreeSet<_>>(),
+            known.keys().collect()
+        );
+        assert_eq!(
+            (Config::default().max_rounds, Config::default().personas),
+            (5, Casting::Auto)
+        );
     }
 }

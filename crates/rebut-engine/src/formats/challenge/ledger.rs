@@ -1,4 +1,5 @@
-//! The ledger of a challenge debate: the position in all its versions, who stands where, and what is still objected. Pure.
+//! The ledger of a challenge debate: the position in all its versions, who stands where, and what
+//! is still objected. Pure.
 
 use super::{
     case::Case,
@@ -68,7 +69,8 @@ impl Standing {
 
     /// Whether its verdict needs no confrontation.
     fn is_content(&self) -> bool {
-        let minor = self.stand == Stand::Partial && self.strength <= Strength::Minor && !self.unengaged;
+        let minor =
+            self.stand == Stand::Partial && self.strength <= Strength::Minor && !self.unengaged;
         self.dropped.is_none() && (minor || !self.dissents())
     }
 }
@@ -78,9 +80,23 @@ impl Ledger {
     pub fn open(said: &Said<Opening>) -> (Self, Position) {
         let reply = &said.reply;
         let claims = reply.reasoning.iter().enumerate();
-        let claims = claims.map(|(at, text)| Claim { id: ClaimId::new(&said.agent, 1, at + 1), text: text.clone() }).collect();
-        let position = Position { claims, confidence: reply.confidence.share(), ..holding(&said.turn, "v1", &reply.position) };
-        let first = Version { number: 1, after_round: 0, position: reply.position.clone(), because: Vec::new() };
+        let claims = claims
+            .map(|(at, text)| Claim {
+                id: ClaimId::new(&said.agent, 1, at + 1),
+                text: text.clone(),
+            })
+            .collect();
+        let position = Position {
+            claims,
+            confidence: reply.confidence.share(),
+            ..holding(&said.turn, "v1", &reply.position)
+        };
+        let first = Version {
+            number: 1,
+            after_round: 0,
+            position: reply.position.clone(),
+            because: Vec::new(),
+        };
         let ledger = Self {
             objections: Objections::default(),
             standings: Vec::new(),
@@ -92,25 +108,44 @@ impl Ledger {
         (ledger, position)
     }
 
-    /// Takes in the challengers' verdicts. With `sceptical`, an agreement without a finding on the own angle counts as partial.
+    /// Takes in the challengers' verdicts. With `sceptical`, an agreement without a finding on the
+    /// own angle counts as partial.
     pub fn challenge(&mut self, case: &Case, heard: &Round<Critique>) -> Vec<(Arc<str>, Position)> {
         let mut positions = Vec::new();
         for said in &heard.said {
-            let Some(challenger) = case.challenger(&said.agent) else { continue };
+            let Some(challenger) = case.challenger(&said.agent) else {
+                continue;
+            };
             let reply = &said.reply;
-            let unengaged = case.config.sceptical && reply.verdict == Stand::Agree && !reply.engages(&challenger.persona);
-            let stand = if unengaged { Stand::Partial } else { reply.verdict };
-            let mut raised: Vec<(String, String)> =
-                reply.objections.iter().map(|objection| (objection.aspect.clone(), objection.text.clone())).collect();
+            let unengaged = case.config.sceptical
+                && reply.verdict == Stand::Agree
+                && !reply.engages(&challenger.persona);
+            let stand = if unengaged {
+                Stand::Partial
+            } else {
+                reply.verdict
+            };
+            let mut raised: Vec<(String, String)> = reply
+                .objections
+                .iter()
+                .map(|objection| (objection.aspect.clone(), objection.text.clone()))
+                .collect();
             if unengaged {
                 let aspects = challenger.persona.aspect_names(", ");
                 raised.push((
                     aspects.clone(),
-                    format!("Agreed without a finding on its own angle ({aspects}); how does the position stand there?"),
+                    format!(
+                        "Agreed without a finding on its own angle ({aspects}); how does the \
+                        position stand there?"
+                    ),
                 ));
             }
             let claims = self.objections.raise(&said.agent, 1, raised);
-            let reason = if unengaged { "said agree without a finding on its own angle: counts as partial" } else { "" };
+            let reason = if unengaged {
+                "said agree without a finding on its own angle: counts as partial"
+            } else {
+                ""
+            };
             positions.push((
                 said.agent.clone(),
                 Position {
@@ -132,31 +167,66 @@ impl Ledger {
         positions
     }
 
-    /// Takes in the proposer's answers after a round. A new version names the objections that caused it; without one that was
-    /// accepted there is none, whatever the words are.
+    /// Takes in the proposer's answers after a round. A new version names the objections that
+    /// caused it; without one that was accepted there is none, whatever the words are.
     pub fn confront(&mut self, round: u32, said: &Said<Confrontation>) -> Position {
         let reply = &said.reply;
-        let known: Vec<ClaimId> = self.objections.open().map(|objection| objection.id.clone()).collect();
+        let known: Vec<ClaimId> = self
+            .objections
+            .open()
+            .map(|objection| objection.id.clone())
+            .collect();
         let before = format!("v{}", self.version());
         let (mut claims, mut challenges, mut because) = (Vec::new(), Vec::new(), Vec::new());
         for (at, id) in known.iter().enumerate() {
-            let Some(received) = reply.answers.iter().find(|received| received.objection == id.0) else { continue };
+            let Some(received) = reply
+                .answers
+                .iter()
+                .find(|received| received.objection == id.0)
+            else {
+                continue;
+            };
             let (verdict, why) = (received.verdict, received.why.clone());
             let claim = ClaimId::new(&said.agent, round + 1, at + 1);
-            claims.push(Claim { id: claim.clone(), text: format!("{} {id}: {why}", verdict.as_str()) });
-            let stance = if verdict == Reception::Reject { Verdict::Attack } else { Verdict::Concede };
-            challenges.push(Challenge { claim: id.clone(), verdict: stance, text: why.clone() });
+            claims.push(Claim {
+                id: claim.clone(),
+                text: format!("{} {id}: {why}", verdict.as_str()),
+            });
+            let stance = if verdict == Reception::Reject {
+                Verdict::Attack
+            } else {
+                Verdict::Concede
+            };
+            challenges.push(Challenge {
+                claim: id.clone(),
+                verdict: stance,
+                text: why.clone(),
+            });
             if verdict.changes() {
                 because.push(id.clone());
             }
-            self.objections.answer(id, Answer { claim, round, verdict, why });
+            self.objections.answer(
+                id,
+                Answer {
+                    claim,
+                    round,
+                    verdict,
+                    why,
+                },
+            );
         }
         self.confidence = reply.confidence;
         if !because.is_empty() {
             let number = self.versions.len() + 1;
-            self.versions.push(Version { number, after_round: round, position: reply.position.clone(), because: because.clone() });
+            self.versions.push(Version {
+                number,
+                after_round: round,
+                position: reply.position.clone(),
+                because: because.clone(),
+            });
         }
-        let reworded = because.is_empty() && clean::on_one_line(&reply.position) != clean::on_one_line(self.position());
+        let reworded = because.is_empty()
+            && clean::on_one_line(&reply.position) != clean::on_one_line(self.position());
         let now = format!("v{}", self.version());
         Position {
             from: Some(before),
@@ -164,7 +234,11 @@ impl Ledger {
             claims,
             challenges,
             because,
-            reason: if reworded { "other words, but nothing was accepted: the version stays".to_owned() } else { String::new() },
+            reason: if reworded {
+                "other words, but nothing was accepted: the version stays".to_owned()
+            } else {
+                String::new()
+            },
             ..holding(&said.turn, &now, self.position())
         }
     }
@@ -176,12 +250,25 @@ impl Ledger {
         for said in &heard.said {
             let reply = &said.reply;
             let answers: Vec<ClaimId> = self.answer_claims(&said.agent, round);
-            let own: Vec<ClaimId> = self.objections.open_by(&said.agent).map(|objection| objection.id.clone()).collect();
+            let own: Vec<ClaimId> = self
+                .objections
+                .open_by(&said.agent)
+                .map(|objection| objection.id.clone())
+                .collect();
             let kept = all_named("maintained", &reply.maintained, &own).unwrap_or_default();
             self.objections.settle(&said.agent, &kept);
-            let raised = reply.new_objections.iter().map(|objection| (objection.aspect.clone(), objection.text.clone()));
+            let raised = reply
+                .new_objections
+                .iter()
+                .map(|objection| (objection.aspect.clone(), objection.text.clone()));
             let claims = self.objections.raise(&said.agent, round, raised);
-            let Some(standing) = self.standings.iter_mut().find(|standing| standing.agent == said.agent) else { continue };
+            let Some(standing) = self
+                .standings
+                .iter_mut()
+                .find(|standing| standing.agent == said.agent)
+            else {
+                continue;
+            };
             let from = standing.stand;
             standing.stand = match reply.verdict {
                 Rejoinder::Accept => Stand::Agree,
@@ -193,7 +280,11 @@ impl Ledger {
                 from: Some(from.as_str().to_owned()),
                 confidence: reply.confidence,
                 claims,
-                because: if standing.stand == from { Vec::new() } else { answers },
+                because: if standing.stand == from {
+                    Vec::new()
+                } else {
+                    answers
+                },
                 reason: reply.verdict.as_str().to_owned(),
                 ..holding(&said.turn, standing.stand.as_str(), &reply.why)
             };
@@ -204,8 +295,15 @@ impl Ledger {
 
     /// Drops whoever is no longer who it was: its context file was changed or taken away.
     pub fn drop_changed(&mut self, absent: &[Absence]) {
-        for absence in absent.iter().filter(|absence| absence.reason == FaultKind::ContextChanged) {
-            if let Some(standing) = self.standings.iter_mut().find(|standing| *standing.agent == *absence.agent) {
+        for absence in absent
+            .iter()
+            .filter(|absence| absence.reason == FaultKind::ContextChanged)
+        {
+            if let Some(standing) = self
+                .standings
+                .iter_mut()
+                .find(|standing| *standing.agent == *absence.agent)
+            {
                 standing.dropped = Some(format!("{} at {}", absence.reason, absence.turn));
             }
         }
@@ -218,12 +316,16 @@ impl Ledger {
 
     /// Who still dissents and can be asked.
     pub fn dissenters(&self) -> impl Iterator<Item = &Standing> {
-        self.standings.iter().filter(|standing| standing.dissents() && standing.dropped.is_none())
+        self.standings
+            .iter()
+            .filter(|standing| standing.dissents() && standing.dropped.is_none())
     }
 
     /// Whether anybody is left who gave a verdict.
     pub fn anybody_left(&self) -> bool {
-        self.standings.iter().any(|standing| standing.dropped.is_none())
+        self.standings
+            .iter()
+            .any(|standing| standing.dropped.is_none())
     }
 
     /// The number of the position that stands.
@@ -243,14 +345,31 @@ impl Ledger {
 
     /// An objection by its name.
     pub fn objection(&self, id: &ClaimId) -> Option<&Objection> {
-        self.objections.all().iter().find(|objection| objection.id == *id)
+        self.objections
+            .all()
+            .iter()
+            .find(|objection| objection.id == *id)
     }
 
     /// The opening as challengers read it.
     pub fn opening_text(&self) -> String {
-        let Opening { position, reasoning, confidence, weaknesses, assumptions } = &self.opening;
-        let mut text = format!("{}\n\nConfidence: {}\n", quoted(position), confidence.as_str());
-        for (title, lines) in [("Reasons", reasoning), ("Weaknesses it admits", weaknesses), ("Assumptions", assumptions)] {
+        let Opening {
+            position,
+            reasoning,
+            confidence,
+            weaknesses,
+            assumptions,
+        } = &self.opening;
+        let mut text = format!(
+            "{}\n\nConfidence: {}\n",
+            quoted(position),
+            confidence.as_str()
+        );
+        for (title, lines) in [
+            ("Reasons", reasoning),
+            ("Weaknesses it admits", weaknesses),
+            ("Assumptions", assumptions),
+        ] {
             let _ = writeln!(text, "\n{title}:");
             for line in lines {
                 let _ = writeln!(text, "- {}", quoted(line));
@@ -262,18 +381,40 @@ impl Ledger {
 
     /// The open objections as the proposer reads them.
     pub fn open_text(&self) -> String {
-        let lines = self.objections.open().map(|objection| format!("{} ({}): {}", objection.id, objection.aspect, quoted(&objection.text)));
+        let lines = self.objections.open().map(|objection| {
+            format!(
+                "{} ({}): {}",
+                objection.id,
+                objection.aspect,
+                quoted(&objection.text)
+            )
+        });
         let text = lines.collect::<Vec<_>>().join("\n");
-        if text.is_empty() { "(none)".to_owned() } else { text }
+        if text.is_empty() {
+            "(none)".to_owned()
+        } else {
+            text
+        }
     }
 
     /// A dissenter's open objections with the answers to them.
     pub fn answers_text(&self, agent: &str) -> String {
         let mut text = String::new();
         for objection in self.objections.open_by(agent) {
-            let _ = writeln!(text, "{} ({}): {}", objection.id, objection.aspect, quoted(&objection.text));
+            let _ = writeln!(
+                text,
+                "{} ({}): {}",
+                objection.id,
+                objection.aspect,
+                quoted(&objection.text)
+            );
             let _ = match &objection.answer {
-                Some(answer) => writeln!(text, "  {}: {}", answer.verdict.as_str(), quoted(&answer.why)),
+                Some(answer) => writeln!(
+                    text,
+                    "  {}: {}",
+                    answer.verdict.as_str(),
+                    quoted(&answer.why)
+                ),
                 None => writeln!(text, "  (not answered)"),
             };
         }
@@ -283,8 +424,14 @@ impl Ledger {
 
     /// The proposer's claims that answered an agent's open objections before a round.
     fn answer_claims(&self, agent: &str, round: u32) -> Vec<ClaimId> {
-        let answers = self.objections.open_by(agent).filter_map(|objection| objection.answer.as_ref());
-        answers.filter(|answer| answer.round + 1 == round).map(|answer| answer.claim.clone()).collect()
+        let answers = self
+            .objections
+            .open_by(agent)
+            .filter_map(|objection| objection.answer.as_ref());
+        answers
+            .filter(|answer| answer.round + 1 == round)
+            .map(|answer| answer.claim.clone())
+            .collect()
     }
 }
 

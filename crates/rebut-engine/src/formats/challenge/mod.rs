@@ -1,5 +1,5 @@
-//! Challenge: one proposes a position, experts of different angles attack it, the proposer answers every objection, until all accept or
-//! the assumptions behind the disagreement are laid open.
+//! Challenge: one proposes a position, experts of different angles attack it, the proposer answers
+//! every objection, until all accept or the assumptions behind the disagreement are laid open.
 
 mod case;
 mod ledger;
@@ -32,7 +32,8 @@ use std::sync::Arc;
 pub const FORMAT: Format = Format {
     name: "challenge",
     version: 1,
-    about: "One proposes, experts of different angles attack, the proposer answers every objection.",
+    about: "One proposes, experts of different angles attack, the proposer answers every \
+        objection.",
     preset: include_str!("../../../presets/challenge.toml"),
     prompts: &[
         PromptFile::of::<case::Personas>(),
@@ -64,7 +65,12 @@ pub const FORMAT: Format = Format {
     choices,
     foresee,
     suffices,
-    reading: Some(Reading { heading: reading::heading, lines: reading::lines, transcript: reading::transcript, shortfall: |_| None }),
+    reading: Some(Reading {
+        heading: reading::heading,
+        lines: reading::lines,
+        transcript: reading::transcript,
+        shortfall: |_| None,
+    }),
 };
 
 /// The rules.
@@ -72,16 +78,26 @@ pub async fn run(debate: &Debate) -> Result<Outcome, Halt> {
     let case = Case::of(debate).await?;
     let present = preflight(debate, &case).await?;
     if present.is_empty() {
-        return Ok(Outcome::without_result(Ending::NoModel, nobody_there(&debate.absences()), debate.absences()));
+        return Ok(Outcome::without_result(
+            Ending::NoModel,
+            nobody_there(&debate.absences()),
+            debate.absences(),
+        ));
     }
     let mut ledger = open(debate, &case).await?;
     match argue(debate, &case, &present, &mut ledger).await {
         // What stands so far is worth having; with more to use it goes on from here.
-        Err(Halt::Stopped(stop)) => return outcome(debate, &case, &ledger, Closing::default(), Some(stop)),
+        Err(Halt::Stopped(stop)) => {
+            return outcome(debate, &case, &ledger, Closing::default(), Some(stop));
+        }
         argued => argued?,
     }
     if !ledger.anybody_left() {
-        return Ok(Outcome::without_result(Ending::NoQuorum, result::all_dropped(&ledger), debate.absences()));
+        return Ok(Outcome::without_result(
+            Ending::NoQuorum,
+            result::all_dropped(&ledger),
+            debate.absences(),
+        ));
     }
     match closing(debate, &case, &ledger).await {
         Err(Halt::Stopped(stop)) => outcome(debate, &case, &ledger, Closing::default(), Some(stop)),
@@ -91,32 +107,62 @@ pub async fn run(debate: &Debate) -> Result<Outcome, Halt> {
 
 /// The challengers that are there and have read who they are.
 async fn preflight<'a>(debate: &Debate, case: &'a Case) -> Result<Vec<&'a Agent>, Halt> {
-    let all: Vec<&Agent> = case.challengers.iter().map(|challenger| &challenger.agent).collect();
+    let all: Vec<&Agent> = case
+        .challengers
+        .iter()
+        .map(|challenger| &challenger.agent)
+        .collect();
     if !case.config.preflight {
         return Ok(all);
     }
-    let ready = debate.round(&Step::once("preflight", 0), all.iter().copied(), |agent, _| case.preflight(debate, agent)).await?;
+    let ready = debate
+        .round(
+            &Step::once("preflight", 0),
+            all.iter().copied(),
+            |agent, _| case.preflight(debate, agent),
+        )
+        .await?;
     if ready.said.is_empty() {
         return Ok(Vec::new());
     }
     let ready = ready.quorum(case.config.min_challengers)?;
-    Ok(all.into_iter().filter(|agent| ready.said.iter().any(|said| said.agent == agent.name)).collect())
+    Ok(all
+        .into_iter()
+        .filter(|agent| ready.said.iter().any(|said| said.agent == agent.name))
+        .collect())
 }
 
 /// The proposer's opening. Without one there is nothing to challenge.
 async fn open(debate: &Debate, case: &Case) -> Result<Ledger, Halt> {
     let step = Step::once("opening", 1);
-    let opened = debate.round(&step, [&case.proposer], |agent, notes| case.opening(debate, agent, notes)).await?.quorum(1)?;
-    let said = opened.said.first().ok_or_else(|| Halt::Broken("nobody opened".to_owned()))?;
+    let opened = debate
+        .round(&step, [&case.proposer], |agent, notes| {
+            case.opening(debate, agent, notes)
+        })
+        .await?
+        .quorum(1)?;
+    let said = opened
+        .said
+        .first()
+        .ok_or_else(|| Halt::Broken("nobody opened".to_owned()))?;
     let (ledger, position) = Ledger::open(said);
     record(debate, &step, vec![(case.proposer.name.clone(), position)]).await?;
     Ok(ledger)
 }
 
 /// Challenge, then answers and rebuttals, until nobody dissents or the rounds are over.
-async fn argue(debate: &Debate, case: &Case, present: &[&Agent], ledger: &mut Ledger) -> Result<(), Halt> {
+async fn argue(
+    debate: &Debate,
+    case: &Case,
+    present: &[&Agent],
+    ledger: &mut Ledger,
+) -> Result<(), Halt> {
     let step = Step::once("challenge", 1);
-    let heard = debate.round(&step, present.iter().copied(), |agent, notes| case.critique(debate, agent, notes, ledger)).await?;
+    let heard = debate
+        .round(&step, present.iter().copied(), |agent, notes| {
+            case.critique(debate, agent, notes, ledger)
+        })
+        .await?;
     let heard = heard.quorum(case.config.min_challengers)?;
     let positions = ledger.challenge(case, &heard);
     record(debate, &step, positions).await?;
@@ -125,7 +171,8 @@ async fn argue(debate: &Debate, case: &Case, present: &[&Agent], ledger: &mut Le
             break;
         }
         if !confront(debate, case, round, ledger).await? {
-            // A proposer who is silent has met nothing: nobody is asked what it makes of that, and the next round asks again.
+            // A proposer who is silent has met nothing: nobody is asked what it makes of that, and
+            // the next round asks again.
             ledger.rounds = round + 1;
             continue;
         }
@@ -135,10 +182,21 @@ async fn argue(debate: &Debate, case: &Case, present: &[&Agent], ledger: &mut Le
 }
 
 /// The proposer answers every open objection. Whether it did.
-async fn confront(debate: &Debate, case: &Case, round: u32, ledger: &mut Ledger) -> Result<bool, Halt> {
+async fn confront(
+    debate: &Debate,
+    case: &Case,
+    round: u32,
+    ledger: &mut Ledger,
+) -> Result<bool, Halt> {
     let step = Step::numbered("confrontation", round);
-    let answered = debate.round(&step, [&case.proposer], |agent, notes| case.confront(debate, agent, notes, ledger)).await?;
-    let Some(said) = answered.said.first() else { return Ok(false) };
+    let answered = debate
+        .round(&step, [&case.proposer], |agent, notes| {
+            case.confront(debate, agent, notes, ledger)
+        })
+        .await?;
+    let Some(said) = answered.said.first() else {
+        return Ok(false);
+    };
     let position = ledger.confront(round, said);
     record(debate, &step, vec![(case.proposer.name.clone(), position)]).await?;
     Ok(true)
@@ -147,47 +205,101 @@ async fn confront(debate: &Debate, case: &Case, round: u32, ledger: &mut Ledger)
 /// The dissenters say what they make of it.
 async fn rebut(debate: &Debate, case: &Case, round: u32, ledger: &mut Ledger) -> Result<(), Halt> {
     let step = Step::numbered("rebuttal", round);
-    let dissenters: Vec<&Agent> =
-        ledger.dissenters().filter_map(|standing| case.challenger(&standing.agent)).map(|challenger| &challenger.agent).collect();
-    let heard = debate.round(&step, dissenters, |agent, notes| case.rebut(debate, agent, notes, ledger)).await?;
+    let dissenters: Vec<&Agent> = ledger
+        .dissenters()
+        .filter_map(|standing| case.challenger(&standing.agent))
+        .map(|challenger| &challenger.agent)
+        .collect();
+    let heard = debate
+        .round(&step, dissenters, |agent, notes| {
+            case.rebut(debate, agent, notes, ledger)
+        })
+        .await?;
     let positions = ledger.rebut(round, &heard);
     ledger.drop_changed(&heard.absent);
     record(debate, &step, positions).await
 }
 
-/// What each side of a disagreement rests on; nothing when there is none, or nobody is left to disagree.
+/// What each side of a disagreement rests on; nothing when there is none, or nobody is left to
+/// disagree.
 async fn closing(debate: &Debate, case: &Case, ledger: &Ledger) -> Result<Closing, Halt> {
-    let dissenters: Vec<&Agent> =
-        ledger.dissenters().filter_map(|standing| case.challenger(&standing.agent)).map(|challenger| &challenger.agent).collect();
+    let dissenters: Vec<&Agent> = ledger
+        .dissenters()
+        .filter_map(|standing| case.challenger(&standing.agent))
+        .map(|challenger| &challenger.agent)
+        .collect();
     if ledger.all_content() || dissenters.is_empty() {
         return Ok(Closing::default());
     }
     let step = Step::once("assumptions", ledger.rounds).closing();
     let parties = std::iter::once(&case.proposer).chain(dissenters);
-    let heard = debate.round(&step, parties, |agent, notes| case.grounds(debate, agent, notes, ledger)).await?;
-    Ok(Closing { grounds: heard.said.into_iter().map(|said| (said.agent, said.reply)).collect(), absent: heard.absent })
+    let heard = debate
+        .round(&step, parties, |agent, notes| {
+            case.grounds(debate, agent, notes, ledger)
+        })
+        .await?;
+    Ok(Closing {
+        grounds: heard
+            .said
+            .into_iter()
+            .map(|said| (said.agent, said.reply))
+            .collect(),
+        absent: heard.absent,
+    })
 }
 
 /// Where the debate stands; `stopped` says why it goes no further for now.
-fn outcome(debate: &Debate, case: &Case, ledger: &Ledger, closing: Closing, stopped: Option<LimitMet>) -> Result<Outcome, Halt> {
+fn outcome(
+    debate: &Debate,
+    case: &Case,
+    ledger: &Ledger,
+    closing: Closing,
+    stopped: Option<LimitMet>,
+) -> Result<Outcome, Halt> {
     let absences = debate.absences();
     let agreed = stopped.is_none() && ledger.all_content();
-    let ending = if agreed { Ending::Consensus } else { Ending::Contested };
+    let ending = if agreed {
+        Ending::Consensus
+    } else {
+        Ending::Contested
+    };
     let result = result::of(case, ledger, &closing, &absences, agreed);
-    Outcome::with_result(ending, &result::summary(ledger, &result), &result, stopped, absences)
+    Outcome::with_result(
+        ending,
+        &result::summary(ledger, &result),
+        &result,
+        stopped,
+        absences,
+    )
 }
 
 fn nobody_there(absences: &[Absence]) -> String {
-    let missing: Vec<String> = absences.iter().map(|absence| format!("{} {}", absence.agent, absence.reason)).collect();
-    format!("no challenger is there ({}); `rebut doctor` says who can be asked", missing.join(", "))
+    let missing: Vec<String> = absences
+        .iter()
+        .map(|absence| format!("{} {}", absence.agent, absence.reason))
+        .collect();
+    format!(
+        "no challenger is there ({}); `rebut doctor` says who can be asked",
+        missing.join(", ")
+    )
 }
 
 /// Records where everybody stands after a step.
-async fn record(debate: &Debate, step: &Step, positions: Vec<(Arc<str>, Position)>) -> Result<(), Halt> {
+async fn record(
+    debate: &Debate,
+    step: &Step,
+    positions: Vec<(Arc<str>, Position)>,
+) -> Result<(), Halt> {
     for (agent, position) in positions {
         let changed = position.from.is_some() && position.from != position.option;
-        let event = if changed { Event::PositionChanged } else { Event::PositionRecorded };
-        debate.note(step.place(Some(&agent)), event(Arc::new(position))).await?;
+        let event = if changed {
+            Event::PositionChanged
+        } else {
+            Event::PositionRecorded
+        };
+        debate
+            .note(step.place(Some(&agent)), event(Arc::new(position)))
+            .await?;
     }
     Ok(())
 }
@@ -197,30 +309,43 @@ fn check(input: &Value, config: &Value, agents: &[Agent]) -> Result<String, Stri
     let config = Config::parse(config)?;
     match agents.len() {
         0 | 1 => Err("challenge needs a proposer and at least one challenger".to_owned()),
-        count if config.min_challengers >= count => {
-            Err(format!("min_challengers is {}, but there are only {} challengers", config.min_challengers, count - 1))
-        }
+        count if config.min_challengers >= count => Err(format!(
+            "min_challengers is {}, but there are only {} challengers",
+            config.min_challengers,
+            count - 1
+        )),
         _ => Ok(input.topic),
     }
 }
 
 /// After a tradeoff: the proposer's side, or that of a dissenter.
 fn choices(view: &View) -> Vec<(String, String)> {
-    let found = view.outcome.as_ref().and_then(|outcome| result::ChallengeResult::read(&outcome.result));
+    let found = view
+        .outcome
+        .as_ref()
+        .and_then(|outcome| result::ChallengeResult::read(&outcome.result));
     found.map(|result| result.choices()).unwrap_or_default()
 }
 
 /// The proposer, and enough challengers.
 fn suffices(config: &Value, _: &[Agent], can_answer: &[bool]) -> bool {
     let needed = Config::parse(config).map_or(1, |config| config.min_challengers.max(1));
-    can_answer.split_first().is_some_and(|(proposer, others)| *proposer && others.iter().filter(|can| **can).count() >= needed)
+    can_answer.split_first().is_some_and(|(proposer, others)| {
+        *proposer && others.iter().filter(|can| **can).count() >= needed
+    })
 }
 
 fn foresee(_: &Value, config: &Value, agents: &[Agent]) -> Result<Vec<Foreseen>, String> {
     let config = Config::parse(config)?;
     let others = agents.len().saturating_sub(1);
-    let call = |agent: usize, hears: usize, is_sure: bool| Foreseen { agent, hears, is_sure };
-    let challengers = |hears: usize, is_sure: bool| (1..agents.len()).map(move |agent| call(agent, hears, is_sure));
+    let call = |agent: usize, hears: usize, is_sure: bool| Foreseen {
+        agent,
+        hears,
+        is_sure,
+    };
+    let challengers = |hears: usize, is_sure: bool| {
+        (1..agents.len()).map(move |agent| call(agent, hears, is_sure))
+    };
     let rehearsed = agents.iter().any(|agent| agent.provider() == "rehearsal");
     let mut calls: Vec<Foreseen> = Vec::new();
     calls.extend((config.personas == Casting::Auto && !rehearsed).then(|| call(0, 0, true)));

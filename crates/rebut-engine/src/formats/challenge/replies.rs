@@ -1,4 +1,5 @@
-//! What the proposer and its challengers reply: one form per phase, each with a check that says what is wrong.
+//! What the proposer and its challengers reply: one form per phase, each with a check that says
+//! what is wrong.
 
 use super::personas::Persona;
 use crate::{
@@ -130,7 +131,9 @@ impl Stand {
 }
 
 /// How much an objection weighs.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, JsonSchema)]
+#[derive(
+    Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, JsonSchema,
+)]
 #[serde(rename_all = "lowercase")]
 pub enum Strength {
     /// There is none.
@@ -287,7 +290,11 @@ const MOST: usize = 8;
 impl Ready {
     /// Only who has read its persona knows its title.
     pub fn check(&mut self, persona: &Persona) -> Result<(), String> {
-        let plain = |title: &str| clean::on_one_line(title).trim_matches(['#', '"', '“', '”', '*', ' ', '.']).to_lowercase();
+        let plain = |title: &str| {
+            clean::on_one_line(title)
+                .trim_matches(['#', '"', '“', '”', '*', ' ', '.'])
+                .to_lowercase()
+        };
         if plain(&self.title) == plain(&persona.title) {
             return Ok(());
         }
@@ -298,7 +305,11 @@ impl Ready {
 impl Opening {
     /// A position with reasons and what it rests on.
     pub fn check(&mut self) -> Result<(), String> {
-        for list in [&mut self.reasoning, &mut self.weaknesses, &mut self.assumptions] {
+        for list in [
+            &mut self.reasoning,
+            &mut self.weaknesses,
+            &mut self.assumptions,
+        ] {
             list.retain(|text| !text.trim().is_empty());
         }
         filled("position", &self.position)?;
@@ -309,41 +320,63 @@ impl Opening {
 }
 
 impl Critique {
-    /// Verdict, strength and objections must say the same, and every objection belongs to the challenger's own angle.
+    /// Verdict, strength and objections must say the same, and every objection belongs to the
+    /// challenger's own angle.
     pub fn check(&mut self, persona: &Persona) -> Result<(), String> {
         filled("summary", &self.summary)?;
         within(self.confidence)?;
         spell_aspects(&mut self.objections, persona)?;
-        // What was looked at outside of the own angle is no mistake; it only does not count as looking.
+        // What was looked at outside of the own angle is no mistake; it only does not count as
+        // looking.
         match (self.verdict, self.objections.len()) {
             (Stand::Agree, 0) if self.strength == Strength::None => Ok(()),
-            (Stand::Agree, 0) => {
-                Err(format!("\"verdict\" is agree, but \"strength\" is {}; say none, or name the objection", self.strength.as_str()))
-            }
-            (Stand::Agree, _) => {
-                Err("\"verdict\" is agree, but there are objections; say partial or disagree, or leave them out".to_owned())
-            }
-            (_, 0) => Err(format!("\"verdict\" is {}, but \"objections\" is empty; name at least one", self.verdict.as_str())),
-            (_, _) if self.strength == Strength::None => Err("there are objections, but \"strength\" is none".to_owned()),
+            (Stand::Agree, 0) => Err(format!(
+                "\"verdict\" is agree, but \"strength\" is {}; say none, or name the \
+                    objection",
+                self.strength.as_str()
+            )),
+            (Stand::Agree, _) => Err(
+                "\"verdict\" is agree, but there are objections; say partial or disagree, or \
+                    leave them out"
+                    .to_owned(),
+            ),
+            (_, 0) => Err(format!(
+                "\"verdict\" is {}, but \"objections\" is empty; name at least \
+                one",
+                self.verdict.as_str()
+            )),
+            (_, _) if self.strength == Strength::None => Err("there are objections, but \
+                \"strength\" is none"
+                .to_owned()),
             (_, count) => counted("objections", count),
         }
     }
 
-    /// Whether it really looked at something of its own angle: an aspect of the persona with a finding in some words.
+    /// Whether it really looked at something of its own angle: an aspect of the persona with a
+    /// finding in some words.
     pub fn engages(&self, persona: &Persona) -> bool {
-        let says_something = |text: &str| text.split_whitespace().map(words_in).sum::<usize>() >= FINDING_WORDS;
-        self.checked.iter().any(|checked| persona.aspect(&checked.aspect).is_some() && says_something(&checked.found))
+        let says_something =
+            |text: &str| text.split_whitespace().map(words_in).sum::<usize>() >= FINDING_WORDS;
+        self.checked.iter().any(|checked| {
+            persona.aspect(&checked.aspect).is_some() && says_something(&checked.found)
+        })
     }
 }
 
 /// "Fine" and "looks good" are no findings.
 const FINDING_WORDS: usize = 4;
 
-/// How many words stand in a piece of text without spaces: one, unless its script writes words without spaces between them.
+/// How many words stand in a piece of text without spaces: one, unless its script writes words
+/// without spaces between them.
 fn words_in(piece: &str) -> usize {
     // Thai and Lao, Burmese, Khmer; kana and Han.
-    const UNSPACED: [std::ops::RangeInclusive<char>; 5] =
-        ['\u{0e00}'..='\u{0eff}', '\u{1000}'..='\u{109f}', '\u{1780}'..='\u{17ff}', '\u{3040}'..='\u{9fff}', '\u{20000}'..='\u{3ffff}'];
+    const UNSPACED: [std::ops::RangeInclusive<char>; 5] = [
+        '\u{0e00}'..='\u{0eff}',
+        '\u{1000}'..='\u{109f}',
+        '\u{1780}'..='\u{17ff}',
+        '\u{3040}'..='\u{9fff}',
+        '\u{20000}'..='\u{3ffff}',
+    ];
     let is_unspaced = |c: char| UNSPACED.iter().any(|range| range.contains(&c));
     match piece.chars().filter(|c| is_unspaced(*c)).count() {
         0 => 1,
@@ -353,13 +386,16 @@ fn words_in(piece: &str) -> usize {
 }
 
 impl Confrontation {
-    /// Every open objection is answered once, nothing else is, and what is accepted changes the position.
+    /// Every open objection is answered once, nothing else is, and what is accepted changes the
+    /// position.
     pub fn check(&mut self, open: &[ClaimId], before: &str) -> Result<(), String> {
         filled("position", &self.position)?;
         let mut answered: Vec<&ClaimId> = Vec::new();
         for answer in &mut self.answers {
             all_named("answers", std::slice::from_ref(&answer.objection), open)?;
-            let id = named(&answer.objection, open).ok_or_else(|| format!("no objection `{}`", clean::on_one_line(&answer.objection)))?;
+            let id = named(&answer.objection, open).ok_or_else(|| {
+                format!("no objection `{}`", clean::on_one_line(&answer.objection))
+            })?;
             if answered.contains(&id) {
                 return Err(format!("\"answers\" has {id} twice"));
             }
@@ -367,12 +403,23 @@ impl Confrontation {
             answer.objection = id.to_string();
             answered.push(id);
         }
-        let missing: Vec<String> = open.iter().filter(|id| !answered.contains(id)).map(ToString::to_string).collect();
+        let missing: Vec<String> = open
+            .iter()
+            .filter(|id| !answered.contains(id))
+            .map(ToString::to_string)
+            .collect();
         if !missing.is_empty() {
-            return Err(format!("\"answers\" does not answer {}", missing.join(", ")));
+            return Err(format!(
+                "\"answers\" does not answer {}",
+                missing.join(", ")
+            ));
         }
         if self.changes() && clean::on_one_line(&self.position) == clean::on_one_line(before) {
-            return Err("an objection is accepted, at least in part, but \"position\" is the same as before; write what changes".to_owned());
+            return Err(
+                "an objection is accepted, at least in part, but \"position\" is the same \
+                as before; write what changes"
+                    .to_owned(),
+            );
         }
         Ok(())
     }
@@ -389,18 +436,30 @@ impl Rebuttal {
         filled("why", &self.why)?;
         within(self.confidence)?;
         spell_aspects(&mut self.new_objections, persona)?;
-        self.maintained = all_named("maintained", &self.maintained, own)?.iter().map(ToString::to_string).collect();
+        self.maintained = all_named("maintained", &self.maintained, own)?
+            .iter()
+            .map(ToString::to_string)
+            .collect();
         match self.verdict {
-            Rejoinder::Accept if self.maintained.is_empty() && self.new_objections.is_empty() => Ok(()),
-            Rejoinder::Accept => Err("\"verdict\" is ACCEPT, but objections are maintained or new".to_owned()),
-            Rejoinder::Maintain if self.maintained.is_empty() => {
-                Err("\"verdict\" is MAINTAIN, but \"maintained\" is empty; name what still stands".to_owned())
+            Rejoinder::Accept if self.maintained.is_empty() && self.new_objections.is_empty() => {
+                Ok(())
             }
-            Rejoinder::Maintain if !self.new_objections.is_empty() => Err("new objections come only with ESCALATE".to_owned()),
+            Rejoinder::Accept => {
+                Err("\"verdict\" is ACCEPT, but objections are maintained or new".to_owned())
+            }
+            Rejoinder::Maintain if self.maintained.is_empty() => Err(
+                "\"verdict\" is MAINTAIN, but \"maintained\" is empty; name what still stands"
+                    .to_owned(),
+            ),
+            Rejoinder::Maintain if !self.new_objections.is_empty() => {
+                Err("new objections come only with ESCALATE".to_owned())
+            }
             Rejoinder::Escalate if self.new_objections.is_empty() => {
                 Err("\"verdict\" is ESCALATE, but \"new_objections\" is empty".to_owned())
             }
-            Rejoinder::Maintain | Rejoinder::Escalate => counted("new_objections", self.new_objections.len().max(1)),
+            Rejoinder::Maintain | Rejoinder::Escalate => {
+                counted("new_objections", self.new_objections.len().max(1))
+            }
         }
     }
 }
@@ -408,20 +467,26 @@ impl Rebuttal {
 impl Grounds {
     /// At least one assumption, each in words.
     pub fn check(&mut self) -> Result<(), String> {
-        self.assumptions.retain(|assumption| !assumption.text.trim().is_empty());
+        self.assumptions
+            .retain(|assumption| !assumption.text.trim().is_empty());
         filled("why", &self.why)?;
         filled("other_right_if", &self.other_right_if)?;
         counted("assumptions", self.assumptions.len())
     }
 }
 
-/// Spells each aspect as the persona does; one that it does not have is an error that lists those it has.
+/// Spells each aspect as the persona does; one that it does not have is an error that lists those
+/// it has.
 fn spell_aspects(objections: &mut Vec<Objected>, persona: &Persona) -> Result<(), String> {
     objections.retain(|objection| !objection.text.trim().is_empty());
     for objection in objections {
         let known = persona.aspect(&objection.aspect).ok_or_else(|| {
             let said = clean::on_one_line(&objection.aspect);
-            format!("\"aspect\" must be one of your own, {}, not \"{}\"", persona.aspect_names(", "), clean::shortened(&said, 40))
+            format!(
+                "\"aspect\" must be one of your own, {}, not \"{}\"",
+                persona.aspect_names(", "),
+                clean::shortened(&said, 40)
+            )
         })?;
         objection.aspect = known.to_owned();
     }
@@ -429,11 +494,21 @@ fn spell_aspects(objections: &mut Vec<Objected>, persona: &Persona) -> Result<()
 }
 
 fn filled(field: &str, text: &str) -> Result<(), String> {
-    if text.trim().is_empty() { Err(format!("\"{field}\" is empty")) } else { Ok(()) }
+    if text.trim().is_empty() {
+        Err(format!("\"{field}\" is empty"))
+    } else {
+        Ok(())
+    }
 }
 
 fn within(confidence: f64) -> Result<(), String> {
-    if (0.0..=1.0).contains(&confidence) { Ok(()) } else { Err(format!("\"confidence\" must be from 0 to 1, not {confidence}")) }
+    if (0.0..=1.0).contains(&confidence) {
+        Ok(())
+    } else {
+        Err(format!(
+            "\"confidence\" must be from 0 to 1, not {confidence}"
+        ))
+    }
 }
 
 fn counted(field: &str, count: usize) -> Result<(), String> {

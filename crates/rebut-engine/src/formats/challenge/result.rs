@@ -1,4 +1,5 @@
-//! The result of a challenge debate: the position, how it came about, who validated it, what is still open.
+//! The result of a challenge debate: the position, how it came about, who validated it, what is
+//! still open.
 
 use super::{
     case::Case,
@@ -160,27 +161,53 @@ impl ChallengeResult {
 
     /// What a person can choose between: the proposer's side and each dissenter's.
     pub fn choices(&self) -> Vec<(String, String)> {
-        let proposer = (self.proposer.to_string(), clean::on_one_line(&self.final_position));
-        let dissents = |perspective: &&Perspective| matches!(perspective.verdict.as_str(), "partial" | "disagree" | "dropped");
-        let others = self.perspectives.iter().filter(dissents).map(|one| (one.agent.to_string(), clean::on_one_line(&one.summary)));
+        let proposer = (
+            self.proposer.to_string(),
+            clean::on_one_line(&self.final_position),
+        );
+        let dissents = |perspective: &&Perspective| {
+            matches!(
+                perspective.verdict.as_str(),
+                "partial" | "disagree" | "dropped"
+            )
+        };
+        let others = self
+            .perspectives
+            .iter()
+            .filter(dissents)
+            .map(|one| (one.agent.to_string(), clean::on_one_line(&one.summary)));
         std::iter::once(proposer).chain(others).collect()
     }
 
     /// The document of the outcome, in one of its two forms.
     pub fn markdown(&self) -> String {
-        if self.is_consensus() { self.consensus() } else { self.tradeoff() }
+        if self.is_consensus() {
+            self.consensus()
+        } else {
+            self.tradeoff()
+        }
     }
 
     fn consensus(&self) -> String {
         let mut text = format!(
-            "## DEBATE OUTCOME: CONSENSUS\n\n**Final position:** {}\n**Confidence:** {}\n**Rounds to consensus:** {}\n**Perspectives validated:**\n",
+            "## DEBATE OUTCOME: CONSENSUS\n\n**Final position:** {}\n**Confidence:** {}\n**Rounds \
+             to consensus:** {}\n**Perspectives validated:**\n",
             clean::for_markdown(&self.final_position),
             self.confidence,
             self.rounds
         );
         for one in &self.perspectives {
-            let mark = if one.verdict == "missing" { "⚠️" } else { "✅" };
-            let _ = writeln!(text, "- {mark} {}: {}", one.named(), clean::for_markdown(&one.summary));
+            let mark = if one.verdict == "missing" {
+                "⚠️"
+            } else {
+                "✅"
+            };
+            let _ = writeln!(
+                text,
+                "- {mark} {}: {}",
+                one.named(),
+                clean::for_markdown(&one.summary)
+            );
         }
         if self.accepted.is_empty() {
             text.push_str("**What changed:** nothing\n");
@@ -188,14 +215,21 @@ impl ChallengeResult {
         }
         text.push_str("**What changed:**\n");
         for settled in &self.accepted {
-            let _ = writeln!(text, "- {}: {} (`{}`)", large(&settled.by), clean::for_markdown(&settled.why), settled.objection);
+            let _ = writeln!(
+                text,
+                "- {}: {} (`{}`)",
+                large(&settled.by),
+                clean::for_markdown(&settled.why),
+                settled.objection
+            );
         }
         text
     }
 
     fn tradeoff(&self) -> String {
         let mut text = format!(
-            "## DEBATE OUTCOME: TRADEOFF\n\n**Final position:** {} (v{}, contested)\n**Confidence:** {}\n**Rounds:** {} (no consensus)\n\n\
+            "## DEBATE OUTCOME: TRADEOFF\n\n**Final position:** {} (v{}, \
+             contested)\n**Confidence:** {}\n**Rounds:** {} (no consensus)\n\n\
              **Perspective Breakdown:**\n",
             clean::for_markdown(&self.final_position),
             self.version,
@@ -203,13 +237,27 @@ impl ChallengeResult {
             self.rounds
         );
         for one in &self.perspectives {
-            let _ = writeln!(text, "- {}: {} - {}", one.named(), one.verdict.to_uppercase(), clean::for_markdown(&one.summary));
+            let _ = writeln!(
+                text,
+                "- {}: {} - {}",
+                one.named(),
+                one.verdict.to_uppercase(),
+                clean::for_markdown(&one.summary)
+            );
         }
-        let _ = writeln!(text, "\n**Core disagreement:** {}", clean::for_markdown(&self.core_disagreement));
+        let _ = writeln!(
+            text,
+            "\n**Core disagreement:** {}",
+            clean::for_markdown(&self.core_disagreement)
+        );
         if self.assumptions.is_empty() {
             text.push_str("**Assumptions exposed:** none\n");
         } else {
-            let _ = write!(text, "**Assumptions exposed:**\n\n{}\nWhich assumption matches your reality?\n", table(&self.assumptions));
+            let _ = write!(
+                text,
+                "**Assumptions exposed:**\n\n{}\nWhich assumption matches your reality?\n",
+                table(&self.assumptions)
+            );
         }
         text
     }
@@ -218,14 +266,27 @@ impl ChallengeResult {
 impl Perspective {
     /// `Architect (Gemini)`.
     pub fn named(&self) -> String {
-        format!("{} ({})", large(&self.agent), clean::for_markdown(&self.speaker))
+        format!(
+            "{} ({})",
+            large(&self.agent),
+            clean::for_markdown(&self.speaker)
+        )
     }
 }
 
 /// The result of a debate as it stands.
-pub fn of(case: &Case, ledger: &Ledger, closing: &Closing, absences: &[Absence], consensus: bool) -> ChallengeResult {
+pub fn of(
+    case: &Case,
+    ledger: &Ledger,
+    closing: &Closing,
+    absences: &[Absence],
+    consensus: bool,
+) -> ChallengeResult {
     let because = |objection: &Objection| {
-        let standing = ledger.standings.iter().find(|standing| standing.agent == objection.by);
+        let standing = ledger
+            .standings
+            .iter()
+            .find(|standing| standing.agent == objection.by);
         match standing.and_then(|standing| standing.dropped.as_ref()) {
             Some(dropped) => format!("unresolved by absence: {dropped}"),
             None if consensus => "minor".to_owned(),
@@ -233,19 +294,34 @@ pub fn of(case: &Case, ledger: &Ledger, closing: &Closing, absences: &[Absence],
             None => "maintained".to_owned(),
         }
     };
-    let everybody_heard =
-        ledger.standings.len() == case.challengers.len() && ledger.standings.iter().all(|standing| standing.dropped.is_none());
+    let everybody_heard = ledger.standings.len() == case.challengers.len()
+        && ledger
+            .standings
+            .iter()
+            .all(|standing| standing.dropped.is_none());
     ChallengeResult {
         outcome: if consensus { "CONSENSUS" } else { "TRADEOFF" }.to_owned(),
         final_position: ledger.position().to_owned(),
         version: ledger.version(),
-        confidence: if consensus && everybody_heard { "HIGH" } else { "MEDIUM" }.to_owned(),
+        confidence: if consensus && everybody_heard {
+            "HIGH"
+        } else {
+            "MEDIUM"
+        }
+        .to_owned(),
         rounds: ledger.rounds,
         proposer: case.proposer.name.clone(),
         perspectives: case
             .challengers
             .iter()
-            .map(|challenger| perspective(&challenger.agent, &challenger.persona.title, ledger, absences))
+            .map(|challenger| {
+                perspective(
+                    &challenger.agent,
+                    &challenger.persona.title,
+                    ledger,
+                    absences,
+                )
+            })
             .collect(),
         position_history: history(ledger),
         accepted: ledger.objections.all().iter().filter_map(settled).collect(),
@@ -260,9 +336,21 @@ pub fn of(case: &Case, ledger: &Ledger, closing: &Closing, absences: &[Absence],
                 because: because(objection),
             })
             .collect(),
-        assumptions: if consensus { Vec::new() } else { assumptions(case, ledger, closing) },
-        other_right_if: closing.grounds.iter().map(|(party, grounds)| (party.clone(), grounds.other_right_if.clone())).collect(),
-        core_disagreement: if consensus { String::new() } else { core_disagreement(ledger, closing) },
+        assumptions: if consensus {
+            Vec::new()
+        } else {
+            assumptions(case, ledger, closing)
+        },
+        other_right_if: closing
+            .grounds
+            .iter()
+            .map(|(party, grounds)| (party.clone(), grounds.other_right_if.clone()))
+            .collect(),
+        core_disagreement: if consensus {
+            String::new()
+        } else {
+            core_disagreement(ledger, closing)
+        },
         personas: PersonasFrom {
             domain: case.cast.domain.to_owned(),
             generated: case.cast.generated,
@@ -274,21 +362,51 @@ pub fn of(case: &Case, ledger: &Ledger, closing: &Closing, absences: &[Absence],
 /// The outcome in one sentence.
 pub fn summary(ledger: &Ledger, result: &ChallengeResult) -> String {
     let named = |fits: &dyn Fn(&&Perspective) -> bool| {
-        result.perspectives.iter().filter(fits).map(|one| one.agent.to_string()).collect::<Vec<_>>().join(", ")
+        result
+            .perspectives
+            .iter()
+            .filter(fits)
+            .map(|one| one.agent.to_string())
+            .collect::<Vec<_>>()
+            .join(", ")
     };
     let missing = named(&|one| one.verdict == "missing");
-    let missing = if missing.is_empty() { String::new() } else { format!("; missing: {missing}") };
+    let missing = if missing.is_empty() {
+        String::new()
+    } else {
+        format!("; missing: {missing}")
+    };
     let rounds = counted(result.rounds as usize, "round");
     if !result.is_consensus() {
         let open = counted(result.unresolved.len(), "objection");
-        let against = named(&|one| matches!(one.verdict.as_str(), "partial" | "disagree" | "dropped"));
-        let against = if against.is_empty() { "no verdict yet".to_owned() } else { format!("not validated by {against}") };
-        return format!("v{} after {rounds}, {against}, {open} open{missing}", result.version);
+        let against =
+            named(&|one| matches!(one.verdict.as_str(), "partial" | "disagree" | "dropped"));
+        let against = if against.is_empty() {
+            "no verdict yet".to_owned()
+        } else {
+            format!("not validated by {against}")
+        };
+        return format!(
+            "v{} after {rounds}, {against}, {open} open{missing}",
+            result.version
+        );
     }
     let minor = result.unresolved.len();
-    let minor = if minor == 0 { String::new() } else { format!(" with {}", counted(minor, "minor objection")) };
-    let by = ledger.standings.iter().map(|standing| standing.agent.to_string()).collect::<Vec<_>>().join(", ");
-    format!("v{} after {rounds}, validated by {by}{minor}{missing}", result.version)
+    let minor = if minor == 0 {
+        String::new()
+    } else {
+        format!(" with {}", counted(minor, "minor objection"))
+    };
+    let by = ledger
+        .standings
+        .iter()
+        .map(|standing| standing.agent.to_string())
+        .collect::<Vec<_>>()
+        .join(", ");
+    format!(
+        "v{} after {rounds}, validated by {by}{minor}{missing}",
+        result.version
+    )
 }
 
 fn counted(count: usize, what: &str) -> String {
@@ -297,19 +415,44 @@ fn counted(count: usize, what: &str) -> String {
 
 /// Why nobody is left to give a verdict.
 pub fn all_dropped(ledger: &Ledger) -> String {
-    let dropped: Vec<String> =
-        ledger.standings.iter().filter_map(|one| Some(format!("{} ({})", one.agent, one.dropped.as_ref()?))).collect();
-    format!("no challenger is left: {}; v{} is neither validated nor refuted", dropped.join(", "), ledger.version())
+    let dropped: Vec<String> = ledger
+        .standings
+        .iter()
+        .filter_map(|one| Some(format!("{} ({})", one.agent, one.dropped.as_ref()?)))
+        .collect();
+    format!(
+        "no challenger is left: {}; v{} is neither validated nor refuted",
+        dropped.join(", "),
+        ledger.version()
+    )
 }
 
 fn perspective(agent: &Agent, title: &str, ledger: &Ledger, absences: &[Absence]) -> Perspective {
-    let standing = ledger.standings.iter().find(|standing| standing.agent == agent.name);
+    let standing = ledger
+        .standings
+        .iter()
+        .find(|standing| standing.agent == agent.name);
     let (verdict, summary) = match standing {
-        Some(Standing { dropped: Some(why), summary, .. }) => ("dropped", format!("{why}; its last word: {}", clean::on_one_line(summary))),
-        Some(standing) => (standing.stand.as_str(), clean::on_one_line(&standing.summary)),
+        Some(Standing {
+            dropped: Some(why),
+            summary,
+            ..
+        }) => (
+            "dropped",
+            format!("{why}; its last word: {}", clean::on_one_line(summary)),
+        ),
+        Some(standing) => (
+            standing.stand.as_str(),
+            clean::on_one_line(&standing.summary),
+        ),
         None => {
-            let absence = absences.iter().find(|absence| *absence.agent == *agent.name);
-            let why = absence.map_or_else(|| "not asked yet".to_owned(), |absence| format!("{} at {}", absence.reason, absence.turn));
+            let absence = absences
+                .iter()
+                .find(|absence| *absence.agent == *agent.name);
+            let why = absence.map_or_else(
+                || "not asked yet".to_owned(),
+                |absence| format!("{} at {}", absence.reason, absence.turn),
+            );
             ("missing", format!("missing: {why}"))
         }
     };
@@ -326,7 +469,10 @@ fn perspective(agent: &Agent, title: &str, ledger: &Ledger, absences: &[Absence]
 
 /// Who speaks for an agent: `cli:gemini` is Gemini.
 fn speaker(agent: &Agent) -> String {
-    let program = agent.model.strip_prefix("cli:").map(|name| name.split('/').next().unwrap_or(name));
+    let program = agent
+        .model
+        .strip_prefix("cli:")
+        .map(|name| name.split('/').next().unwrap_or(name));
     program.map_or_else(|| agent.model.to_string(), large)
 }
 
@@ -339,14 +485,21 @@ fn history(ledger: &Ledger) -> Vec<HistoryEntry> {
             .because
             .iter()
             .filter_map(|id| ledger.objection(id))
-            .map(|objection| Cause { objection: objection.id.to_string(), by: objection.by.clone(), text: objection.text.clone() })
+            .map(|objection| Cause {
+                objection: objection.id.to_string(),
+                by: objection.by.clone(),
+                text: objection.text.clone(),
+            })
             .collect(),
     };
     ledger.versions().iter().map(entry).collect()
 }
 
 fn settled(objection: &Objection) -> Option<Settled> {
-    let answer = objection.answer.as_ref().filter(|answer| answer.verdict.changes())?;
+    let answer = objection
+        .answer
+        .as_ref()
+        .filter(|answer| answer.verdict.changes())?;
     Some(Settled {
         by: objection.by.clone(),
         objection: objection.id.to_string(),
@@ -357,13 +510,38 @@ fn settled(objection: &Objection) -> Option<Settled> {
     })
 }
 
-/// The proposer's and the dissenters' assumptions. A proposer who is silent at the end stands by those of its opening.
+/// The proposer's and the dissenters' assumptions. A proposer who is silent at the end stands by
+/// those of its opening.
 fn assumptions(case: &Case, ledger: &Ledger, closing: &Closing) -> Vec<Mapped> {
-    let said = |name: &str| closing.grounds.iter().find(|(party, _)| &**party == name).map(|(_, grounds)| grounds.assumptions.clone());
-    let opened = || ledger.opening.assumptions.iter().map(|text| Assumption { text: text.clone(), falsified_by: String::new() }).collect();
+    let said = |name: &str| {
+        closing
+            .grounds
+            .iter()
+            .find(|(party, _)| &**party == name)
+            .map(|(_, grounds)| grounds.assumptions.clone())
+    };
+    let opened = || {
+        ledger
+            .opening
+            .assumptions
+            .iter()
+            .map(|text| Assumption {
+                text: text.clone(),
+                falsified_by: String::new(),
+            })
+            .collect()
+    };
     let proposer = &case.proposer.name;
-    let mut parties = vec![(proposer.clone(), format!("v{}", ledger.version()), said(proposer).unwrap_or_else(opened))];
-    for standing in ledger.standings.iter().filter(|standing| standing.dissents()) {
+    let mut parties = vec![(
+        proposer.clone(),
+        format!("v{}", ledger.version()),
+        said(proposer).unwrap_or_else(opened),
+    )];
+    for standing in ledger
+        .standings
+        .iter()
+        .filter(|standing| standing.dissents())
+    {
         let held = format!("{} by {}", standing.stand.as_str(), standing.agent);
         parties.extend(said(&standing.agent).map(|own| (standing.agent.clone(), held, own)));
     }
@@ -372,20 +550,46 @@ fn assumptions(case: &Case, ledger: &Ledger, closing: &Closing) -> Vec<Mapped> {
 
 fn core_disagreement(ledger: &Ledger, closing: &Closing) -> String {
     let mut sides = Vec::new();
-    for standing in ledger.standings.iter().filter(|standing| standing.dissents()) {
-        let why = closing.grounds.iter().find(|(party, _)| *party == standing.agent).map(|(_, grounds)| grounds.why.as_str());
+    for standing in ledger
+        .standings
+        .iter()
+        .filter(|standing| standing.dissents())
+    {
+        let why = closing
+            .grounds
+            .iter()
+            .find(|(party, _)| *party == standing.agent)
+            .map(|(_, grounds)| grounds.why.as_str());
         let why = why.unwrap_or(&standing.summary);
-        let absent = closing.absent.iter().any(|absence| *absence.agent == *standing.agent);
-        let missing = if absent { " (said nothing about its assumptions)" } else { "" };
-        sides.push(format!("{}: {}{missing}", large(&standing.agent), clean::on_one_line(why)));
+        let absent = closing
+            .absent
+            .iter()
+            .any(|absence| *absence.agent == *standing.agent);
+        let missing = if absent {
+            " (said nothing about its assumptions)"
+        } else {
+            ""
+        };
+        sides.push(format!(
+            "{}: {}{missing}",
+            large(&standing.agent),
+            clean::on_one_line(why)
+        ));
     }
-    if sides.is_empty() { "no verdict yet".to_owned() } else { sides.join("; ") }
+    if sides.is_empty() {
+        "no verdict yet".to_owned()
+    } else {
+        sides.join("; ")
+    }
 }
 
 /// With a large first letter.
 fn large(name: &str) -> String {
     let mut chars = name.chars();
-    chars.next().map(|first| first.to_uppercase().collect::<String>() + chars.as_str()).unwrap_or_default()
+    chars
+        .next()
+        .map(|first| first.to_uppercase().collect::<String>() + chars.as_str())
+        .unwrap_or_default()
 }
 
 /// The word for a stand in lists.

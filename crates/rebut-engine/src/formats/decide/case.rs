@@ -102,7 +102,8 @@ pub struct Config {
     /// Who hears whom in later rounds. Debates from before there was a choice are meshes.
     #[serde(default)]
     pub topology: Kind,
-    /// Later rounds are spared when one changed nothing. Journals from before there was this setting lack it, and ran every round.
+    /// Later rounds are spared when one changed nothing. Journals from before there was this
+    /// setting lack it, and ran every round.
     #[serde(default)]
     pub stop_when_stable: bool,
 }
@@ -116,13 +117,18 @@ impl Default for Config {
 impl Config {
     /// How many of so many judges must answer.
     pub fn quorum(&self, judges: usize) -> usize {
-        if self.min_judges == 0 { judges / 2 + 1 } else { self.min_judges }
+        if self.min_judges == 0 {
+            judges / 2 + 1
+        } else {
+            self.min_judges
+        }
     }
 
     /// Reads settings and checks their ranges.
     pub fn parse(config: &Value) -> Result<Self, String> {
         let config = Self::deserialize(config).map_err(|error| format!("decide: {error}"))?;
-        Threshold::new(config.consensus_threshold).map_err(|problem| format!("consensus_threshold {problem}"))?;
+        Threshold::new(config.consensus_threshold)
+            .map_err(|problem| format!("consensus_threshold {problem}"))?;
         check_seconds("timeout_per_judge", config.timeout_per_judge)?;
         match config.max_rounds {
             1..=20 => Ok(config),
@@ -167,7 +173,11 @@ impl Case {
             input.options = draft_options(debate, &input).await?;
         }
         input.context = String::new();
-        let ids: Vec<&str> = input.options.iter().map(|option| option.id.as_str()).collect();
+        let ids: Vec<&str> = input
+            .options
+            .iter()
+            .map(|option| option.id.as_str())
+            .collect();
         Ok(Self {
             options_text: options_text(&input.options),
             judges: started.agents.len(),
@@ -202,18 +212,36 @@ impl Case {
         .render(debate.fence());
         let ids = self.ids.clone();
         let check = Box::new(move |reply: &mut Recommendation| reply.check(&ids));
-        Ask { prompt, schema: self.recommend_schema.clone(), check }
+        Ask {
+            prompt,
+            schema: self.recommend_schema.clone(),
+            check,
+        }
     }
 
     /// Who hears whom, while nobody is missing.
     pub fn topology(&self, debate: &Debate) -> Result<Topology, Halt> {
-        Topology::of_panel(self.config.topology, debate.agents()).map_err(|error| Halt::Broken(error.to_string()))
+        Topology::of_panel(self.config.topology, debate.agents())
+            .map_err(|error| Halt::Broken(error.to_string()))
     }
 
     /// The question to one judge who has heard those it hears in the topology.
-    pub fn challenge(&self, debate: &Debate, judge: &Agent, notes: &str, hall: &Hall<'_>, round: u32) -> Ask<Response> {
+    pub fn challenge(
+        &self,
+        debate: &Debate,
+        judge: &Agent,
+        notes: &str,
+        hall: &Hall<'_>,
+        round: u32,
+    ) -> Ask<Response> {
         let Hall { ledger, topology } = hall;
-        let others = ledger.others_for(&judge.name, topology, debate.agents(), debate.started().seed, round);
+        let others = ledger.others_for(
+            &judge.name,
+            topology,
+            debate.agents(),
+            debate.started().seed,
+            round,
+        );
         let prompt = Challenge {
             stance: judge.stance_word(),
             brief: &judge.brief,
@@ -231,36 +259,82 @@ impl Case {
         }
         .render(debate.fence());
         let ids = self.ids.clone();
-        let expected: Vec<(usize, usize)> = others.iter().map(|other| (other.number, other.position.claims.len())).collect();
+        let expected: Vec<(usize, usize)> = others
+            .iter()
+            .map(|other| (other.number, other.position.claims.len()))
+            .collect();
         let check = Box::new(move |reply: &mut Response| reply.check(&ids, &expected));
-        Ask { prompt, schema: self.respond_schema.clone(), check }
+        Ask {
+            prompt,
+            schema: self.respond_schema.clone(),
+            check,
+        }
     }
 }
 
 /// The options of a debate as far as its journal tells: given, or drafted.
 pub fn options_of(view: &View) -> Vec<Choice> {
-    let given = view.started.as_ref().and_then(|started| Input::parse(&started.input).ok()).map(|input| input.options).unwrap_or_default();
+    let given = view
+        .started
+        .as_ref()
+        .and_then(|started| Input::parse(&started.input).ok())
+        .map(|input| input.options)
+        .unwrap_or_default();
     if !given.is_empty() {
         return given;
     }
-    let mut drafts = view.turns.iter().rev().filter(|turn| turn.turn.starts_with("draft/"));
-    drafts.find_map(|turn| view.reply(turn, &OptionDraft::check)).map(lettered).unwrap_or_default()
+    let mut drafts = view
+        .turns
+        .iter()
+        .rev()
+        .filter(|turn| turn.turn.starts_with("draft/"));
+    drafts
+        .find_map(|turn| view.reply(turn, &OptionDraft::check))
+        .map(lettered)
+        .unwrap_or_default()
 }
 
 async fn draft_options(debate: &Debate, input: &Input) -> Result<Vec<Choice>, Halt> {
-    let model = debate.agents().first().map(|agent| agent.model.clone()).unwrap_or_default();
-    let drafter = Role::built_in("drafter").ok_or_else(|| Halt::Broken("the role `drafter` is missing".to_owned()))?.played_by(model);
-    let prompt = Draft { brief: &drafter.brief, question: &input.question, context: context_of(debate) }.render(debate.fence());
-    let ask = Ask { prompt, schema: Schema::of::<OptionDraft>(), check: Box::new(OptionDraft::check) };
+    let model = debate
+        .agents()
+        .first()
+        .map(|agent| agent.model.clone())
+        .unwrap_or_default();
+    let drafter = Role::built_in("drafter")
+        .ok_or_else(|| Halt::Broken("the role `drafter` is missing".to_owned()))?
+        .played_by(model);
+    let prompt = Draft {
+        brief: &drafter.brief,
+        question: &input.question,
+        context: context_of(debate),
+    }
+    .render(debate.fence());
+    let ask = Ask {
+        prompt,
+        schema: Schema::of::<OptionDraft>(),
+        check: Box::new(OptionDraft::check),
+    };
     match debate.turn(&Step::once("draft", 0), &drafter, ask).await? {
         Ok(said) => Ok(lettered(said.reply)),
-        Err(absence) => Err(Halt::NoQuorum { step: "draft".to_owned(), answered: 0, needed: 1, absent: vec![absence] }),
+        Err(absence) => Err(Halt::NoQuorum {
+            step: "draft".to_owned(),
+            answered: 0,
+            needed: 1,
+            absent: vec![absence],
+        }),
     }
 }
 
 fn lettered(draft: OptionDraft) -> Vec<Choice> {
     let letters = ('A'..='Z').map(|letter| letter.to_string());
-    letters.zip(draft.options).map(|(id, option)| Choice { id, label: option.label, description: option.description }).collect()
+    letters
+        .zip(draft.options)
+        .map(|(id, option)| Choice {
+            id,
+            label: option.label,
+            description: option.description,
+        })
+        .collect()
 }
 
 #[cfg(test)]
@@ -270,8 +344,13 @@ mod tests {
 
     #[test]
     fn prompts_and_their_structs_agree() {
-        let all =
-            [mismatches::<Recommend>(), mismatches::<Challenge>(), mismatches::<Draft>(), mismatches::<crate::turn::Clarify>()].concat();
+        let all = [
+            mismatches::<Recommend>(),
+            mismatches::<Challenge>(),
+            mismatches::<Draft>(),
+            mismatches::<crate::turn::Clarify>(),
+        ]
+        .concat();
         assert_eq!(all, Vec::<String>::new());
     }
 
@@ -287,8 +366,14 @@ mod tests {
     fn the_preset_is_complete() {
         let preset: toml::Table = toml::from_str(super::super::FORMAT.preset).expect("TOML");
         let schema = schemars::schema_for!(Config);
-        let known = schema.get("properties").and_then(Value::as_object).expect("an object");
-        assert_eq!(preset.keys().collect::<std::collections::BTreeSet<_>>(), known.keys().collect());
+        let known = schema
+            .get("properties")
+            .and_then(Value::as_object)
+            .expect("an object");
+        assert_eq!(
+            preset.keys().collect::<std::collections::BTreeSet<_>>(),
+            known.keys().collect()
+        );
         assert_eq!(Config::default().max_rounds, 2);
     }
 }

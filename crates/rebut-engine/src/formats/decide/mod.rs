@@ -1,4 +1,5 @@
-//! Decide: judges of fixed stance answer blind; without consensus each hears the others and keeps or changes its mind.
+//! Decide: judges of fixed stance answer blind; without consensus each hears the others and keeps
+//! or changes its mind.
 
 mod case;
 mod ledger;
@@ -29,7 +30,8 @@ use std::sync::Arc;
 pub const FORMAT: Format = Format {
     name: "decide",
     version: 1,
-    about: "Judges of fixed stance choose between options; without consensus each hears the others once more.",
+    about: "Judges of fixed stance choose between options; without consensus each hears the others \
+        once more.",
     preset: include_str!("../../../presets/decide.toml"),
     prompts: &[
         PromptFile::of::<case::Recommend>(),
@@ -37,7 +39,13 @@ pub const FORMAT: Format = Format {
         PromptFile::of::<case::Draft>(),
         PromptFile::of::<crate::turn::Clarify>(),
     ],
-    replies: || vec![Schema::of::<Recommendation>(), Schema::of::<Response>(), Schema::of::<OptionDraft>()],
+    replies: || {
+        vec![
+            Schema::of::<Recommendation>(),
+            Schema::of::<Response>(),
+            Schema::of::<OptionDraft>(),
+        ]
+    },
     check,
     check_config: |config| Config::parse(config).map(drop),
     limits: |config| limits_by(config, "timeout_per_judge"),
@@ -53,9 +61,15 @@ pub const FORMAT: Format = Format {
 pub async fn run(debate: &Debate) -> Result<Outcome, Halt> {
     let case = Case::of(debate).await?;
     let blind = Step::once("recommend", 1);
-    let first = debate.round(&blind, debate.agents(), |judge, notes| case.recommend(debate, judge, notes)).await?;
+    let first = debate
+        .round(&blind, debate.agents(), |judge, notes| {
+            case.recommend(debate, judge, notes)
+        })
+        .await?;
     let first = first.quorum(case.quorum())?;
-    let mut topology = case.topology(debate)?.after(1, first.absent.iter().map(|absence| absence.agent.as_str()));
+    let mut topology = case
+        .topology(debate)?
+        .after(1, first.absent.iter().map(|absence| absence.agent.as_str()));
     let mut ledger = Ledger::open(first);
     let mut tally = record(debate, &case, &ledger, &blind).await?;
     let mut saved = None;
@@ -63,21 +77,46 @@ pub async fn run(debate: &Debate) -> Result<Outcome, Halt> {
         if tally.reached {
             break;
         }
-        saved = case.config.stop_when_stable.then(|| ledger.nothing_moves(round - 1, case.config.max_rounds)).flatten();
+        saved = case
+            .config
+            .stop_when_stable
+            .then(|| ledger.nothing_moves(round - 1, case.config.max_rounds))
+            .flatten();
         if saved.is_some() {
             break;
         }
         let step = Step::numbered("challenge", round);
-        let judges = debate.agents().iter().filter(|judge| ledger.holds(&judge.name));
-        let hall = Hall { ledger: &ledger, topology: &topology };
-        let heard = match debate.round(&step, judges, |judge, notes| case.challenge(debate, judge, notes, &hall, round)).await {
+        let judges = debate
+            .agents()
+            .iter()
+            .filter(|judge| ledger.holds(&judge.name));
+        let hall = Hall {
+            ledger: &ledger,
+            topology: &topology,
+        };
+        let heard = match debate
+            .round(&step, judges, |judge, notes| {
+                case.challenge(debate, judge, notes, &hall, round)
+            })
+            .await
+        {
             // What stands so far is worth having; with more to use it goes on from here.
-            Err(Halt::Stopped(stop)) => return outcome(debate, &case, &ledger, &tally, None, Some(stop)),
+            Err(Halt::Stopped(stop)) => {
+                return outcome(debate, &case, &ledger, &tally, None, Some(stop));
+            }
             heard => heard?,
         };
         let heard = heard.quorum(case.quorum())?;
-        let next = topology.after(round, heard.absent.iter().map(|absence| absence.agent.as_str()));
-        ledger.hear(round, heard, &topology, case.config.require_change_documentation);
+        let next = topology.after(
+            round,
+            heard.absent.iter().map(|absence| absence.agent.as_str()),
+        );
+        ledger.hear(
+            round,
+            heard,
+            &topology,
+            case.config.require_change_documentation,
+        );
         topology = next;
         tally = record(debate, &case, &ledger, &step).await?;
     }
@@ -94,25 +133,50 @@ fn outcome(
     stopped: Option<LimitMet>,
 ) -> Result<Outcome, Halt> {
     let absences = debate.absences();
-    let spared = saved.as_ref().map(|saved| format!("; {saved}")).unwrap_or_default();
+    let spared = saved
+        .as_ref()
+        .map(|saved| format!("; {saved}"))
+        .unwrap_or_default();
     let result = result::of(case, ledger, tally, &absences, saved);
-    let ending = if tally.reached { Ending::Consensus } else { Ending::Contested };
+    let ending = if tally.reached {
+        Ending::Consensus
+    } else {
+        Ending::Contested
+    };
     let stands = format!("{}{spared}", result::summary(case, tally));
     let outcome = Outcome::with_result(ending, &stands, &result, stopped, absences)?;
-    Ok(Outcome { consensus_score: Some(tally.share), ..outcome })
+    Ok(Outcome {
+        consensus_score: Some(tally.share),
+        ..outcome
+    })
 }
 
 /// Records where everybody stands after a round, and the count.
-async fn record(debate: &Debate, case: &Case, ledger: &Ledger, step: &Step) -> Result<Arc<Tally>, Halt> {
+async fn record(
+    debate: &Debate,
+    case: &Case,
+    ledger: &Ledger,
+    step: &Step,
+) -> Result<Arc<Tally>, Halt> {
     for (agent, position) in ledger.positions_of(step.round) {
         let changed = position.from.is_some() && position.from != position.option;
-        let event = if changed { Event::PositionChanged } else { Event::PositionRecorded };
-        debate.note(step.place(Some(agent)), event(position.clone())).await?;
+        let event = if changed {
+            Event::PositionChanged
+        } else {
+            Event::PositionRecorded
+        };
+        debate
+            .note(step.place(Some(agent)), event(position.clone()))
+            .await?;
     }
     let (ballots, weights) = (ledger.ballots(step.round), &case.config.weights);
-    let tally = consensus::weighed_tally(&step.name, &ballots, case.config.threshold(), |judge| weights.of(judge).units());
+    let tally = consensus::weighed_tally(&step.name, &ballots, case.config.threshold(), |judge| {
+        weights.of(judge).units()
+    });
     let tally = Arc::new(tally);
-    debate.note(step.place(None), Event::VoteTallied(tally.clone())).await?;
+    debate
+        .note(step.place(None), Event::VoteTallied(tally.clone()))
+        .await?;
     Ok(tally)
 }
 
@@ -124,13 +188,20 @@ fn check(input: &Value, config: &Value, agents: &[Agent]) -> Result<String, Stri
     }
     config.weights.check_for(agents)?;
     if config.min_judges > agents.len() {
-        return Err(format!("min_judges is {}, but there are only {} judges", config.min_judges, agents.len()));
+        return Err(format!(
+            "min_judges is {}, but there are only {} judges",
+            config.min_judges,
+            agents.len()
+        ));
     }
     Ok(input.question)
 }
 
 fn choices(view: &View) -> Vec<(String, String)> {
-    case::options_of(view).into_iter().map(|choice| (choice.id, choice.label)).collect()
+    case::options_of(view)
+        .into_iter()
+        .map(|choice| (choice.id, choice.label))
+        .collect()
 }
 
 /// A quorum of judges.
@@ -141,6 +212,17 @@ fn suffices(config: &Value, agents: &[Agent], can_answer: &[bool]) -> bool {
 
 fn foresee(input: &Value, config: &Value, agents: &[Agent]) -> Result<Vec<Foreseen>, String> {
     let drafts = Input::parse(input)?.options.is_empty();
-    let draft = drafts.then_some(Foreseen { agent: 0, hears: 0, is_sure: true });
-    Ok(draft.into_iter().chain(Foreseen::rounds(agents.len(), Config::parse(config)?.max_rounds, 1)).collect())
+    let draft = drafts.then_some(Foreseen {
+        agent: 0,
+        hears: 0,
+        is_sure: true,
+    });
+    Ok(draft
+        .into_iter()
+        .chain(Foreseen::rounds(
+            agents.len(),
+            Config::parse(config)?.max_rounds,
+            1,
+        ))
+        .collect())
 }

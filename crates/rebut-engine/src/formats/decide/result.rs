@@ -79,7 +79,13 @@ pub struct Change {
 }
 
 /// The result of a case.
-pub fn of(case: &Case, ledger: &Ledger, tally: &Tally, absences: &[Absence], saved: Option<Saved>) -> DebateResult {
+pub fn of(
+    case: &Case,
+    ledger: &Ledger,
+    tally: &Tally,
+    absences: &[Absence],
+    saved: Option<Saved>,
+) -> DebateResult {
     let question_id = case.input.question_id.clone();
     match tally.leader.as_ref().filter(|_| tally.reached) {
         Some(option) => DebateResult::Consensus(Consensus {
@@ -90,8 +96,14 @@ pub fn of(case: &Case, ledger: &Ledger, tally: &Tally, absences: &[Absence], sav
             perspectives: perspectives(ledger, absences, "", |position| {
                 let first = ledger_first(ledger, &position.turn);
                 let moved = first.filter(|first| Some(first) != position.counted.as_ref());
-                let note = moved.map(|first| format!(" (changed from {first})")).unwrap_or_default();
-                format!("Option {} - {}{note}", counted(position), position.last_word())
+                let note = moved
+                    .map(|first| format!(" (changed from {first})"))
+                    .unwrap_or_default();
+                format!(
+                    "Option {} - {}{note}",
+                    counted(position),
+                    position.last_word()
+                )
             }),
             change_log: changes(ledger),
         }),
@@ -102,7 +114,11 @@ pub fn of(case: &Case, ledger: &Ledger, tally: &Tally, absences: &[Absence], sav
             confidence: "REQUIRES_INPUT".to_owned(),
             distribution: tally.distribution.clone(),
             perspectives: perspectives(ledger, absences, "_favors", |position| {
-                format!("Option {} - \"{}\"\n", counted(position), position.last_word())
+                format!(
+                    "Option {} - \"{}\"\n",
+                    counted(position),
+                    position.last_word()
+                )
             }),
             user_prompt: user_prompt(case),
             saved,
@@ -115,12 +131,21 @@ pub fn summary(case: &Case, tally: &Tally) -> String {
     let cast = tally.distribution.values().map(Vec::len).sum::<usize>() + tally.missing.len();
     match tally.leader.as_ref().filter(|_| tally.reached) {
         Some(option) => {
-            let label = case.option(option).map_or("", |choice| choice.label.as_str());
+            let label = case
+                .option(option)
+                .map_or("", |choice| choice.label.as_str());
             let votes = tally.distribution.get(option).map_or(0, Vec::len);
-            format!("{option} {}, {votes} of {cast}{}", clean::on_one_line(label), by_weight(case, tally, option))
+            format!(
+                "{option} {}, {votes} of {cast}{}",
+                clean::on_one_line(label),
+                by_weight(case, tally, option)
+            )
         }
         None => {
-            let sides = tally.distribution.iter().map(|(option, judges)| format!("{option} {}", judges.join(", ")));
+            let sides = tally
+                .distribution
+                .iter()
+                .map(|(option, judges)| format!("{option} {}", judges.join(", ")));
             sides.collect::<Vec<_>>().join(" · ")
         }
     }
@@ -133,8 +158,16 @@ fn by_weight(case: &Case, tally: &Tally, option: &str) -> String {
         return String::new();
     }
     let sum = |voters: &[Arc<str>]| voters.iter().map(|voter| weights.of(voter)).sum::<Weight>();
-    let votes = tally.distribution.get(option).map_or(Weight::ZERO, |voters| sum(voters));
-    let cast = tally.distribution.values().chain([&tally.missing]).map(|voters| sum(voters)).sum::<Weight>();
+    let votes = tally
+        .distribution
+        .get(option)
+        .map_or(Weight::ZERO, |voters| sum(voters));
+    let cast = tally
+        .distribution
+        .values()
+        .chain([&tally.missing])
+        .map(|voters| sum(voters))
+        .sum::<Weight>();
     format!(" ({votes} of {cast} by weight)")
 }
 
@@ -143,12 +176,29 @@ fn changes(ledger: &Ledger) -> Vec<Change> {
     let mut all: Vec<Change> = Vec::new();
     for (judge, positions) in ledger.history() {
         for (round, position) in positions {
-            let (Some(from), Some(to)) = (&position.from, &position.counted) else { continue };
+            let (Some(from), Some(to)) = (&position.from, &position.counted) else {
+                continue;
+            };
             if from != to {
                 let reason = clean::on_one_line(&position.reason);
-                let cited = position.because.iter().map(ToString::to_string).collect::<Vec<_>>().join(", ");
-                let reason = if cited.is_empty() { reason } else { format!("{reason} ({cited})").trim().to_owned() };
-                all.push(Change { judge: judge.to_string(), round: *round, from: from.clone(), to: to.clone(), reason });
+                let cited = position
+                    .because
+                    .iter()
+                    .map(ToString::to_string)
+                    .collect::<Vec<_>>()
+                    .join(", ");
+                let reason = if cited.is_empty() {
+                    reason
+                } else {
+                    format!("{reason} ({cited})").trim().to_owned()
+                };
+                all.push(Change {
+                    judge: judge.to_string(),
+                    round: *round,
+                    from: from.clone(),
+                    to: to.clone(),
+                    reason,
+                });
             }
         }
     }
@@ -156,7 +206,12 @@ fn changes(ledger: &Ledger) -> Vec<Change> {
     all
 }
 
-fn perspectives(ledger: &Ledger, absences: &[Absence], suffix: &str, say: impl Fn(&Position) -> String) -> BTreeMap<String, String> {
+fn perspectives(
+    ledger: &Ledger,
+    absences: &[Absence],
+    suffix: &str,
+    say: impl Fn(&Position) -> String,
+) -> BTreeMap<String, String> {
     let mut found: BTreeMap<String, String> = BTreeMap::new();
     for (judge, positions) in ledger.history() {
         if let Some((_, position)) = positions.last() {
@@ -165,7 +220,10 @@ fn perspectives(ledger: &Ledger, absences: &[Absence], suffix: &str, say: impl F
     }
     let heard = ledger.history().count();
     for absence in absences {
-        let missing = format!("{} at {} - only {heard} perspectives available", absence.reason, absence.turn);
+        let missing = format!(
+            "{} at {} - only {heard} perspectives available",
+            absence.reason, absence.turn
+        );
         found
             .entry(format!("{}{suffix}", absence.agent))
             .and_modify(|said| *said = format!("{} ({})", said.trim_end(), absence_note(absence)))
@@ -179,8 +237,14 @@ fn absence_note(absence: &Absence) -> String {
 }
 
 fn ledger_first(ledger: &Ledger, turn: &str) -> Option<String> {
-    let (_, positions) = ledger.history().find(|(_, positions)| positions.iter().any(|(_, position)| *position.turn == *turn))?;
-    positions.first().and_then(|(_, position)| position.counted.clone())
+    let (_, positions) = ledger.history().find(|(_, positions)| {
+        positions
+            .iter()
+            .any(|(_, position)| *position.turn == *turn)
+    })?;
+    positions
+        .first()
+        .and_then(|(_, position)| position.counted.clone())
 }
 
 fn counted(position: &Position) -> &str {
@@ -189,9 +253,15 @@ fn counted(position: &Position) -> &str {
 
 fn user_prompt(case: &Case) -> String {
     let mut text =
-        "⚠️ Judges disagreed on this question. Review perspectives above.\n\nWhich option would you like to proceed with?\n".to_owned();
+        "⚠️ Judges disagreed on this question. Review perspectives above.\n\nWhich option would \
+         you like to proceed with?\n"
+            .to_owned();
     for option in &case.input.options {
-        let says = if option.description.trim().is_empty() { &option.label } else { &option.description };
+        let says = if option.description.trim().is_empty() {
+            &option.label
+        } else {
+            &option.description
+        };
         text.push_str(&format!("[{}] {}\n", option.id, clean::on_one_line(says)));
     }
     text

@@ -126,36 +126,67 @@ impl Case {
         let config = Config::parse(&started.config).map_err(Halt::Broken)?;
         let (mut input, topics) = Input::parse(&started.input, &config).map_err(Halt::Broken)?;
         let source = Source::new(&std::mem::take(&mut input.idea));
-        Ok(Self { input, config, topics, source })
+        Ok(Self {
+            input,
+            config,
+            topics,
+            source,
+        })
     }
 
     /// The categories that have no score yet, in the order of the topics.
     pub fn unscored(&self) -> Vec<String> {
         let lacks = |category: &&str| !self.input.scores.contains_key(*category);
-        categories(&self.topics).into_iter().filter(lacks).map(str::to_owned).collect()
+        categories(&self.topics)
+            .into_iter()
+            .filter(lacks)
+            .map(str::to_owned)
+            .collect()
     }
 
     /// The board with the scores that were given.
     pub fn board(&self) -> Board {
         let mut board = Board::new(self.config.bounds());
         for (category, prior) in &self.input.scores {
-            board.put(category, prior.score, prior.confidence.unwrap_or(UNKNOWN_CONFIDENCE));
+            board.put(
+                category,
+                prior.score,
+                prior.confidence.unwrap_or(UNKNOWN_CONFIDENCE),
+            );
         }
         board
     }
 
     /// Asks the evaluator for the scores that are missing.
-    pub fn score(&self, debate: &Debate, evaluator: &Agent, wanted: Vec<String>) -> Ask<CategoryScores> {
+    pub fn score(
+        &self,
+        debate: &Debate,
+        evaluator: &Agent,
+        wanted: Vec<String>,
+    ) -> Ask<CategoryScores> {
         let mut text = String::new();
         for category in &wanted {
-            let about: Vec<String> =
-                self.topics.iter().filter(|topic| topic.category == *category).map(|topic| on_one_line(&topic.name)).collect();
+            let about: Vec<String> = self
+                .topics
+                .iter()
+                .filter(|topic| topic.category == *category)
+                .map(|topic| on_one_line(&topic.name))
+                .collect();
             // Writing to a String cannot fail.
             let _ = writeln!(text, "- {}: {}", on_one_line(category), about.join(", "));
         }
-        let prompt = Score { question: &self.input.title, context: idea_of(debate), brief: &evaluator.brief, categories: text.trim_end() };
+        let prompt = Score {
+            question: &self.input.title,
+            context: idea_of(debate),
+            brief: &evaluator.brief,
+            categories: text.trim_end(),
+        };
         let check = Box::new(move |reply: &mut CategoryScores| reply.check(&wanted));
-        Ask { prompt: prompt.render(debate.fence()), schema: Schema::of::<CategoryScores>(), check }
+        Ask {
+            prompt: prompt.render(debate.fence()),
+            schema: Schema::of::<CategoryScores>(),
+            check,
+        }
     }
 
     /// Asks a side (0 is the advocate) for its arguments on a topic.
@@ -177,16 +208,32 @@ impl Case {
             position: round.position(side),
             opposite: round.position(1 - side),
             evaluation,
-            // The red team's findings are the challenger's material; the advocate will hear what comes of them.
-            challenges: &if side == 1 { challenges_text(&self.input.challenges, &round.target_category) } else { NOTHING.to_owned() },
+            // The red team's findings are the challenger's material; the advocate will hear what
+            // comes of them.
+            challenges: &if side == 1 {
+                challenges_text(&self.input.challenges, &round.target_category)
+            } else {
+                NOTHING.to_owned()
+            },
             most: most.into(),
         }
         .render(debate.fence());
-        Ask { prompt, schema: Schema::of::<Arguments>(), check: Box::new(move |reply: &mut Arguments| reply.check(most)) }
+        Ask {
+            prompt,
+            schema: Schema::of::<Arguments>(),
+            check: Box::new(move |reply: &mut Arguments| reply.check(most)),
+        }
     }
 
-    /// Asks a side (0 is the advocate) to answer the other. `heard` holds both sides' arguments already.
-    pub fn answer(&self, debate: &Debate, (side, agent): (usize, &Agent), notes: &str, heard: &TopicRound) -> Ask<Answers> {
+    /// Asks a side (0 is the advocate) to answer the other. `heard` holds both sides' arguments
+    /// already.
+    pub fn answer(
+        &self,
+        debate: &Debate,
+        (side, agent): (usize, &Agent),
+        notes: &str,
+        heard: &TopicRound,
+    ) -> Ask<Answers> {
         let (own, other) = (heard.side(side).0, heard.side(1 - side).0);
         let prompt = Reply {
             question: &self.input.title,
@@ -201,15 +248,29 @@ impl Case {
         }
         .render(debate.fence());
         let others = other.len();
-        Ask { prompt, schema: Schema::of::<Answers>(), check: Box::new(move |reply: &mut Answers| reply.check(others)) }
+        Ask {
+            prompt,
+            schema: Schema::of::<Answers>(),
+            check: Box::new(move |reply: &mut Answers| reply.check(others)),
+        }
     }
 
     /// Asks the arbiter who was better, with the sides in this order and under neutral names.
-    pub fn judge(&self, debate: &Debate, arbiter: &Agent, round: &TopicRound, order: Order) -> Ask<Judgement> {
+    pub fn judge(
+        &self,
+        debate: &Debate,
+        arbiter: &Agent,
+        round: &TopicRound,
+        order: Order,
+    ) -> Ask<Judgement> {
         let [first, second] = order.of([0, 1]);
         let said = |side: usize, place: &str, other: &str| {
             let (arguments, answers) = round.side(side);
-            format!("{}\n{}", arguments_text(place, arguments), answers_text(other, answers))
+            format!(
+                "{}\n{}",
+                arguments_text(place, arguments),
+                answers_text(other, answers)
+            )
         };
         let prompt = Judge {
             question: &self.input.title,
@@ -223,7 +284,11 @@ impl Case {
         }
         .render(debate.fence());
         let schema = Schema::with_choices::<Judgement>(&["winner"], &WINNERS);
-        Ask { prompt, schema, check: Box::new(Judgement::check) }
+        Ask {
+            prompt,
+            schema,
+            check: Box::new(Judgement::check),
+        }
     }
 }
 
@@ -232,14 +297,32 @@ const NOTHING: &str = "(none)";
 
 /// The idea as it was pinned: a case keeps no second copy of what may be long.
 fn idea_of(debate: &Debate) -> &str {
-    debate.started().input.get("idea").and_then(Value::as_str).unwrap_or_default()
+    debate
+        .started()
+        .input
+        .get("idea")
+        .and_then(Value::as_str)
+        .unwrap_or_default()
 }
 
 /// The score at stake, and how the evaluator came to it.
-pub fn evaluation_text(category: &str, (score, confidence): (f64, f64), evaluation: &BTreeMap<String, Evaluated>) -> String {
-    let mut text = format!("{}: {} of 10, confidence {confidence:.2}", on_one_line(category), shown(score));
+pub fn evaluation_text(
+    category: &str,
+    (score, confidence): (f64, f64),
+    evaluation: &BTreeMap<String, Evaluated>,
+) -> String {
+    let mut text = format!(
+        "{}: {} of 10, confidence {confidence:.2}",
+        on_one_line(category),
+        shown(score)
+    );
     if let Some(evaluated) = evaluation.get(category) {
-        let _ = write!(text, "\n  because: {}\n{}", on_one_line(&evaluated.reason), quotes_text(&evaluated.evidence));
+        let _ = write!(
+            text,
+            "\n  because: {}\n{}",
+            on_one_line(&evaluated.reason),
+            quotes_text(&evaluated.evidence)
+        );
     }
     text.truncate(text.trim_end().len());
     text
@@ -247,12 +330,24 @@ pub fn evaluation_text(category: &str, (score, confidence): (f64, f64), evaluati
 
 /// What the red team said about a category, or about none.
 fn challenges_text(challenges: &[RedTeam], category: &str) -> String {
-    let about = challenges.iter().filter(|challenge| challenge.category.as_deref().is_none_or(|about| about == category));
-    let lines: Vec<String> = about.map(|challenge| format!("- {}", on_one_line(&challenge.text))).collect();
-    if lines.is_empty() { NOTHING.to_owned() } else { lines.join("\n") }
+    let about = challenges.iter().filter(|challenge| {
+        challenge
+            .category
+            .as_deref()
+            .is_none_or(|about| about == category)
+    });
+    let lines: Vec<String> = about
+        .map(|challenge| format!("- {}", on_one_line(&challenge.text)))
+        .collect();
+    if lines.is_empty() {
+        NOTHING.to_owned()
+    } else {
+        lines.join("\n")
+    }
 }
 
-/// Arguments with their names. Each piece stands on one line, so that nobody can write lines of ours.
+/// Arguments with their names. Each piece stands on one line, so that nobody can write lines of
+/// ours.
 fn arguments_text(place: &str, arguments: &[Argued]) -> String {
     let mut text = String::new();
     for (number, argued) in (1..).zip(arguments) {
@@ -267,9 +362,17 @@ fn arguments_text(place: &str, arguments: &[Argued]) -> String {
 fn answers_text(place: &str, answers: &[Answered]) -> String {
     let mut text = String::new();
     for answered in answers {
-        let verb = if answered.verdict == Verdict::Attack { "attacks" } else { "concedes" };
+        let verb = if answered.verdict == Verdict::Attack {
+            "attacks"
+        } else {
+            "concedes"
+        };
         let number = answered.argument.0.rsplit('#').next().unwrap_or_default();
-        let _ = writeln!(text, "{verb} {place}#{number}: {}", on_one_line(&answered.text));
+        let _ = writeln!(
+            text,
+            "{verb} {place}#{number}: {}",
+            on_one_line(&answered.text)
+        );
         text.push_str(&quotes_text(&answered.evidence));
     }
     text.truncate(text.trim_end().len());
@@ -279,7 +382,11 @@ fn answers_text(place: &str, answers: &[Answered]) -> String {
 fn quotes_text(evidence: &[Quoted]) -> String {
     let mut text = String::new();
     for quoted in evidence {
-        let mark = if quoted.verified { "quotes, found in the idea" } else { "quotes, NOT FOUND in the idea" };
+        let mark = if quoted.verified {
+            "quotes, found in the idea"
+        } else {
+            "quotes, NOT FOUND in the idea"
+        };
         let _ = writeln!(text, "  {mark}: “{}”", on_one_line(&quoted.quote));
     }
     text
@@ -293,7 +400,13 @@ mod tests {
     #[test]
     fn every_prompt_file_agrees_with_its_struct() {
         assert_eq!(
-            [mismatches::<Score>(), mismatches::<Argue>(), mismatches::<Reply>(), mismatches::<Judge>()].concat(),
+            [
+                mismatches::<Score>(),
+                mismatches::<Argue>(),
+                mismatches::<Reply>(),
+                mismatches::<Judge>()
+            ]
+            .concat(),
             Vec::<String>::new()
         );
     }
@@ -302,11 +415,18 @@ mod tests {
     fn what_was_not_found_is_marked_and_nobody_can_write_a_line_of_ours() {
         let argued = Argued {
             id: ClaimId::new("advocate", 1, 1),
-            claim: "True.\n1#2: Side 2 gives up\n  quotes, found in the idea: “all of it”".to_owned(),
+            claim: "True.\n1#2: Side 2 gives up\n  quotes, found in the idea: “all of it”"
+                .to_owned(),
             reasoning: "Because.".to_owned(),
             evidence: vec![
-                Quoted { quote: "stands there".to_owned(), verified: true },
-                Quoted { quote: "made\nup".to_owned(), verified: false },
+                Quoted {
+                    quote: "stands there".to_owned(),
+                    verified: true,
+                },
+                Quoted {
+                    quote: "made\nup".to_owned(),
+                    verified: false,
+                },
             ],
             strength: 0.5,
         };
@@ -324,8 +444,15 @@ mod tests {
 
     #[test]
     fn the_challenger_hears_what_bears_on_the_topic() {
-        let challenge = |text: &str, category: Option<&str>| RedTeam { text: text.to_owned(), category: category.map(str::to_owned) };
-        let all = [challenge("nobody pays", Some("market")), challenge("no team", None), challenge("no need", Some("problem"))];
+        let challenge = |text: &str, category: Option<&str>| RedTeam {
+            text: text.to_owned(),
+            category: category.map(str::to_owned),
+        };
+        let all = [
+            challenge("nobody pays", Some("market")),
+            challenge("no team", None),
+            challenge("no need", Some("problem")),
+        ];
         assert_eq!(challenges_text(&all, "market"), "- nobody pays\n- no team");
         assert_eq!(challenges_text(&all[..1], "problem"), "(none)");
     }

@@ -1,4 +1,5 @@
-//! What is evaluated and how: the idea, prior scores, red-team challenges, topics, settings, and who sits where. Checked before anybody is asked.
+//! What is evaluated and how: the idea, prior scores, red-team challenges, topics, settings, and
+//! who sits where. Checked before anybody is asked.
 
 use super::scores::Bounds;
 use crate::{
@@ -62,9 +63,12 @@ impl<'de> Deserialize<'de> for PriorAsWritten {
         let written = Value::deserialize(deserializer)?;
         match written.as_f64() {
             Some(score) => Ok(Self::Bare(score)),
-            None => {
-                full(written, &["score", "confidence"], "a score is a number from 1 to 10, or has `score` and `confidence`").map(Self::Full)
-            }
+            None => full(
+                written,
+                &["score", "confidence"],
+                "a score is a number from 1 to 10, or has `score` and `confidence`",
+            )
+            .map(Self::Full),
         }
     }
 }
@@ -72,22 +76,40 @@ impl<'de> Deserialize<'de> for PriorAsWritten {
 impl From<PriorAsWritten> for Prior {
     fn from(written: PriorAsWritten) -> Self {
         match written {
-            PriorAsWritten::Bare(score) => Self { score, confidence: None },
+            PriorAsWritten::Bare(score) => Self {
+                score,
+                confidence: None,
+            },
             PriorAsWritten::Full(FullPrior { score, confidence }) => Self { score, confidence },
         }
     }
 }
 
-/// Reads what is more than bare, and says in plain words what is wrong with it: which key, and which one was probably meant.
-fn full<T: DeserializeOwned, E: serde::de::Error>(written: Value, keys: &[&str], form: &str) -> Result<T, E> {
+/// Reads what is more than bare, and says in plain words what is wrong with it: which key, and
+/// which one was probably meant.
+fn full<T: DeserializeOwned, E: serde::de::Error>(
+    written: Value,
+    keys: &[&str],
+    form: &str,
+) -> Result<T, E> {
     let Some(object) = written.as_object() else {
         // Numbers that are none, such as TOML's `nan`, have become null on the way.
-        let found = if written.is_null() { "null or nan".to_owned() } else { on_one_line(&written.to_string()) };
+        let found = if written.is_null() {
+            "null or nan".to_owned()
+        } else {
+            on_one_line(&written.to_string())
+        };
         return Err(E::custom(format!("{form}, not {}", shortened(&found, 60))));
     };
     if let Some(key) = object.keys().find(|key| !keys.contains(&key.as_str())) {
-        let meant = nearest(key, keys.iter().copied()).map(|meant| format!("did you mean `{meant}`? ")).unwrap_or_default();
-        return Err(E::custom(format!("unknown key `{}`; {meant}Known: {}", on_one_line(key), keys.join(", "))));
+        let meant = nearest(key, keys.iter().copied())
+            .map(|meant| format!("did you mean `{meant}`? "))
+            .unwrap_or_default();
+        return Err(E::custom(format!(
+            "unknown key `{}`; {meant}Known: {}",
+            on_one_line(key),
+            keys.join(", ")
+        )));
     }
     serde_json::from_value(written).map_err(|error| E::custom(format!("{form}: {error}")))
 }
@@ -122,7 +144,12 @@ impl<'de> Deserialize<'de> for RedTeamAsWritten {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         match Value::deserialize(deserializer)? {
             Value::String(text) => Ok(Self::Bare(text)),
-            written => full(written, &["text", "category"], "a challenge is a text, or has `text` and `category`").map(Self::Full),
+            written => full(
+                written,
+                &["text", "category"],
+                "a challenge is a text, or has `text` and `category`",
+            )
+            .map(Self::Full),
         }
     }
 }
@@ -130,7 +157,10 @@ impl<'de> Deserialize<'de> for RedTeamAsWritten {
 impl From<RedTeamAsWritten> for RedTeam {
     fn from(written: RedTeamAsWritten) -> Self {
         match written {
-            RedTeamAsWritten::Bare(text) => Self { text, category: None },
+            RedTeamAsWritten::Bare(text) => Self {
+                text,
+                category: None,
+            },
             RedTeamAsWritten::Full(FullRedTeam { text, category }) => Self { text, category },
         }
     }
@@ -182,13 +212,20 @@ impl Config {
         let config = Self::deserialize(config).map_err(|error| format!("evaluate: {error}"))?;
         check_seconds("timeout_per_agent", config.timeout_per_agent)?;
         if !(1..=20).contains(&config.max_arguments) {
-            return Err(format!("max_arguments must be 1 to 20, not {}", config.max_arguments));
+            return Err(format!(
+                "max_arguments must be 1 to 20, not {}",
+                config.max_arguments
+            ));
         }
         let ranges = [
             ("max_score_change", config.max_score_change, 9.0),
             ("max_total_change", config.max_total_change, 1000.0),
             ("max_confidence_change", config.max_confidence_change, 1.0),
-            ("max_total_confidence_change", config.max_total_confidence_change, 100.0),
+            (
+                "max_total_confidence_change",
+                config.max_total_confidence_change,
+                100.0,
+            ),
         ];
         for (key, value, most) in ranges {
             if !(0.0..=most).contains(&value) {
@@ -201,7 +238,12 @@ impl Config {
 
     /// How far verdicts may move things.
     pub fn bounds(&self) -> Bounds {
-        Bounds::new(self.max_score_change, self.max_total_change, self.max_confidence_change, self.max_total_confidence_change)
+        Bounds::new(
+            self.max_score_change,
+            self.max_total_change,
+            self.max_confidence_change,
+            self.max_total_confidence_change,
+        )
     }
 }
 
@@ -215,7 +257,10 @@ impl Input {
         if input.idea.trim().is_empty() {
             return Err("the idea is empty".to_owned());
         }
-        let topics = input.topics.clone().unwrap_or_else(|| config.topics.clone());
+        let topics = input
+            .topics
+            .clone()
+            .unwrap_or_else(|| config.topics.clone());
         check_topics(&topics).map_err(|problem| format!("topics: {problem}"))?;
         for (category, prior) in &input.scores {
             check_category(category, &topics).map_err(|problem| format!("scores: {problem}"))?;
@@ -226,7 +271,8 @@ impl Input {
                 return Err(format!("challenge {number} has no text"));
             }
             if let Some(category) = &challenge.category {
-                check_category(category, &topics).map_err(|problem| format!("challenge {number}: {problem}"))?;
+                check_category(category, &topics)
+                    .map_err(|problem| format!("challenge {number}: {problem}"))?;
             }
         }
         Ok((input, topics))
@@ -261,8 +307,14 @@ fn check_topics(topics: &[Topic]) -> Result<(), String> {
         if let Some((field, _)) = fields.iter().find(|(_, text)| text.trim().is_empty()) {
             return Err(format!("topic {} has no {field}", number + 1));
         }
-        if topics[..number].iter().any(|earlier| earlier.name.trim().eq_ignore_ascii_case(topic.name.trim())) {
-            return Err(format!("`{}` is there twice; each topic is debated once", on_one_line(&topic.name)));
+        if topics[..number]
+            .iter()
+            .any(|earlier| earlier.name.trim().eq_ignore_ascii_case(topic.name.trim()))
+        {
+            return Err(format!(
+                "`{}` is there twice; each topic is debated once",
+                on_one_line(&topic.name)
+            ));
         }
     }
     Ok(())
@@ -274,19 +326,28 @@ fn check_category(category: &str, topics: &[Topic]) -> Result<(), String> {
     if known.contains(&category) {
         return Ok(());
     }
-    let meant = nearest(category, known.iter().copied()).map(|meant| format!("; did you mean `{meant}`?")).unwrap_or_default();
-    Err(format!("no topic is about the category `{}`{meant} Known: {}", on_one_line(category), on_one_line(&known.join(", "))))
+    let meant = nearest(category, known.iter().copied())
+        .map(|meant| format!("; did you mean `{meant}`?"))
+        .unwrap_or_default();
+    Err(format!(
+        "no topic is about the category `{}`{meant} Known: {}",
+        on_one_line(category),
+        on_one_line(&known.join(", "))
+    ))
 }
 
 fn check_prior(category: &str, prior: &Prior) -> Result<(), String> {
     let category = on_one_line(category);
     if !(1.0..=10.0).contains(&prior.score) {
-        return Err(format!("scores: `{category}` is {}; a score is from 1 to 10", prior.score));
+        return Err(format!(
+            "scores: `{category}` is {}; a score is from 1 to 10",
+            prior.score
+        ));
     }
     match prior.confidence {
-        Some(confidence) if !(0.0..=1.0).contains(&confidence) => {
-            Err(format!("scores: the confidence of `{category}` is {confidence}; it is from 0 to 1"))
-        }
+        Some(confidence) if !(0.0..=1.0).contains(&confidence) => Err(format!(
+            "scores: the confidence of `{category}` is {confidence}; it is from 0 to 1"
+        )),
         _ => Ok(()),
     }
 }
@@ -312,7 +373,11 @@ impl<'a> Seats<'a> {
     /// Seats agents by their roles. The evaluator's seat may stay empty unless `needs_evaluator`.
     pub fn of(agents: &'a [Agent], needs_evaluator: bool) -> Result<Self, String> {
         if let Some(other) = agents.iter().find(|agent| !ROLES.contains(&&*agent.role)) {
-            return Err(format!("evaluate has no seat for the role `{}`; it has {}", on_one_line(&other.role), ROLES.join(", ")));
+            return Err(format!(
+                "evaluate has no seat for the role `{}`; it has {}",
+                on_one_line(&other.role),
+                ROLES.join(", ")
+            ));
         }
         let seat = |role: &str| {
             let mut found = agents.iter().filter(|agent| &*agent.role == role);
@@ -321,11 +386,20 @@ impl<'a> Seats<'a> {
                 (agent, None) => Ok(agent),
             }
         };
-        let must = |role: &str| seat(role)?.ok_or_else(|| format!("evaluate needs an agent with the role `{role}`"));
+        let must = |role: &str| {
+            seat(role)?.ok_or_else(|| format!("evaluate needs an agent with the role `{role}`"))
+        };
         let evaluator = match needs_evaluator {
-            true => Some(must("evaluator").map_err(|problem| format!("{problem}: not every category has a score"))?),
+            true => Some(
+                must("evaluator")
+                    .map_err(|problem| format!("{problem}: not every category has a score"))?,
+            ),
             false => seat("evaluator")?,
         };
-        Ok(Self { sides: [must(SIDES[0])?, must(SIDES[1])?], arbiter: must("arbiter")?, evaluator })
+        Ok(Self {
+            sides: [must(SIDES[0])?, must(SIDES[1])?],
+            arbiter: must("arbiter")?,
+            evaluator,
+        })
     }
 }

@@ -1,4 +1,5 @@
-//! Evaluate: on each topic an advocate and a challenger argue about an idea and answer each other; an arbiter judges in both orders, and scores move by that.
+//! Evaluate: on each topic an advocate and a challenger argue about an idea and answer each other;
+//! an arbiter judges in both orders, and scores move by that.
 
 mod asking;
 pub mod case;
@@ -38,7 +39,8 @@ use std::{collections::BTreeMap, sync::Arc};
 pub const FORMAT: Format = Format {
     name: "evaluate",
     version: 1,
-    about: "An advocate and a challenger argue about an idea topic by topic; an arbiter judges, and scores move by that.",
+    about: "An advocate and a challenger argue about an idea topic by topic; an arbiter judges, \
+        and scores move by that.",
     preset: include_str!("../../../presets/evaluate.toml"),
     prompts: &[
         PromptFile::of::<asking::Score>(),
@@ -47,7 +49,14 @@ pub const FORMAT: Format = Format {
         PromptFile::of::<asking::Judge>(),
         PromptFile::of::<crate::turn::Clarify>(),
     ],
-    replies: || vec![Schema::of::<CategoryScores>(), Schema::of::<Arguments>(), Schema::of::<Answers>(), Schema::of::<Judgement>()],
+    replies: || {
+        vec![
+            Schema::of::<CategoryScores>(),
+            Schema::of::<Arguments>(),
+            Schema::of::<Answers>(),
+            Schema::of::<Judgement>(),
+        ]
+    },
     check,
     check_config: |config| Config::parse(config).map(drop),
     limits: |config| limits_by(config, "timeout_per_agent"),
@@ -75,8 +84,13 @@ struct Hearing {
 pub async fn run(debate: &Debate) -> Result<Outcome, Halt> {
     let case = Case::of(debate)?;
     let seats = Seats::of(debate.agents(), !case.unscored().is_empty()).map_err(Halt::Broken)?;
-    let mut hearing =
-        Hearing { board: case.board(), evaluation: BTreeMap::new(), unscored: String::new(), rounds: Vec::new(), own_family: false };
+    let mut hearing = Hearing {
+        board: case.board(),
+        evaluation: BTreeMap::new(),
+        unscored: String::new(),
+        rounds: Vec::new(),
+        own_family: false,
+    };
     match hear_all(debate, &case, &seats, &mut hearing).await {
         Ok(()) => outcome(debate, &case, hearing, None),
         // What was judged so far stands; with more to use it goes on from here.
@@ -85,26 +99,55 @@ pub async fn run(debate: &Debate) -> Result<Outcome, Halt> {
     }
 }
 
-/// Scores what has no score, then hears topic after topic: each verdict's move is bounded by those before it.
-async fn hear_all(debate: &Debate, case: &Case, seats: &Seats<'_>, hearing: &mut Hearing) -> Result<(), Halt> {
+/// Scores what has no score, then hears topic after topic: each verdict's move is bounded by those
+/// before it.
+async fn hear_all(
+    debate: &Debate,
+    case: &Case,
+    seats: &Seats<'_>,
+    hearing: &mut Hearing,
+) -> Result<(), Halt> {
     score_the_rest(debate, case, seats, hearing).await?;
     for (number, topic) in (1..).zip(&case.topics) {
-        let round = TopicRound::open(number, topic, hearing.board.now(&topic.category).map(|(score, _)| score));
+        let round = TopicRound::open(
+            number,
+            topic,
+            hearing.board.now(&topic.category).map(|(score, _)| score),
+        );
         let round = hear(debate, case, seats, hearing, round).await?;
         hearing.rounds.push(round);
     }
     Ok(())
 }
 
-/// The evaluator scores the categories that came without a score. If it is missing they stay without one.
-async fn score_the_rest(debate: &Debate, case: &Case, seats: &Seats<'_>, hearing: &mut Hearing) -> Result<(), Halt> {
+/// The evaluator scores the categories that came without a score. If it is missing they stay
+/// without one.
+async fn score_the_rest(
+    debate: &Debate,
+    case: &Case,
+    seats: &Seats<'_>,
+    hearing: &mut Hearing,
+) -> Result<(), Halt> {
     let wanted = case.unscored();
-    let Some(evaluator) = seats.evaluator.filter(|_| !wanted.is_empty()) else { return Ok(()) };
-    match debate.turn(&Step::once("score", 0), evaluator, case.score(debate, evaluator, wanted)).await? {
+    let Some(evaluator) = seats.evaluator.filter(|_| !wanted.is_empty()) else {
+        return Ok(());
+    };
+    match debate
+        .turn(
+            &Step::once("score", 0),
+            evaluator,
+            case.score(debate, evaluator, wanted),
+        )
+        .await?
+    {
         Ok(said) => {
             for score in &said.reply.scores {
-                hearing.board.put(&score.category, score.score, score.confidence);
-                hearing.evaluation.insert(score.category.clone(), Evaluated::of(score, &case.source));
+                hearing
+                    .board
+                    .put(&score.category, score.score, score.confidence);
+                hearing
+                    .evaluation
+                    .insert(score.category.clone(), Evaluated::of(score, &case.source));
             }
         }
         Err(absence) => hearing.unscored = missing("evaluator", &absence),
@@ -113,19 +156,36 @@ async fn score_the_rest(debate: &Debate, case: &Case, seats: &Seats<'_>, hearing
 }
 
 /// One topic: both sides argue, both answer, the arbiter judges in both orders, the score moves.
-async fn hear(debate: &Debate, case: &Case, seats: &Seats<'_>, hearing: &mut Hearing, mut round: TopicRound) -> Result<TopicRound, Halt> {
+async fn hear(
+    debate: &Debate,
+    case: &Case,
+    seats: &Seats<'_>,
+    hearing: &mut Hearing,
+    mut round: TopicRound,
+) -> Result<TopicRound, Halt> {
     let number = round.round;
     let Some(stake) = hearing.board.now(&round.target_category) else {
         round.skip(format!("there is no score to change, {}", hearing.unscored));
         return Ok(round);
     };
     let evaluation = asking::evaluation_text(&round.target_category, stake, &hearing.evaluation);
-    let steps = Steps { argue: Step::numbered("argue", number), answer: Step::numbered("rebuttal", number) };
+    let steps = Steps {
+        argue: Step::numbered("argue", number),
+        answer: Step::numbered("rebuttal", number),
+    };
     let exchanged = exchange(
         debate,
         &steps,
         seats.sides,
-        |side, notes| case.argue(debate, (side, seats.sides[side]), notes, &round, &evaluation),
+        |side, notes| {
+            case.argue(
+                debate,
+                (side, seats.sides[side]),
+                notes,
+                &round,
+                &evaluation,
+            )
+        },
         |side, notes, own, other| {
             let heard = round.with_arguments(side, own, other, &case.source);
             case.answer(debate, (side, seats.sides[side]), notes, &heard)
@@ -135,12 +195,20 @@ async fn hear(debate: &Debate, case: &Case, seats: &Seats<'_>, hearing: &mut Hea
     round.hear(&exchanged, &case.source);
     let judging = Step::numbered("judge", number).closing();
     let names = case::SIDES.iter().zip(&exchanged.sides);
-    let absent: Vec<String> = names.filter_map(|(name, side)| side.missing.as_ref().map(|absence| missing(name, absence))).collect();
+    let absent: Vec<String> = names
+        .filter_map(|(name, side)| side.missing.as_ref().map(|absence| missing(name, absence)))
+        .collect();
     if !exchanged.is_complete() {
         return skip(debate, hearing, &judging, round, absent.join(", ")).await;
     }
-    let judged = in_both_orders(debate, &judging, seats.arbiter, |order| case.judge(debate, seats.arbiter, &round, order)).await?;
-    let mut absent: Vec<String> = judged.absent().map(|absence| missing("arbiter", absence)).collect();
+    let judged = in_both_orders(debate, &judging, seats.arbiter, |order| {
+        case.judge(debate, seats.arbiter, &round, order)
+    })
+    .await?;
+    let mut absent: Vec<String> = judged
+        .absent()
+        .map(|absence| missing("arbiter", absence))
+        .collect();
     absent.dedup();
     if !judged.is_complete() {
         return skip(debate, hearing, &judging, round, absent.join(", ")).await;
@@ -153,28 +221,61 @@ async fn hear(debate: &Debate, case: &Case, seats: &Seats<'_>, hearing: &mut Hea
         confidence: ruling.confidence,
         weight: judged.winner().map_or(0.0, |side| round.weight_of(side)),
     };
-    debate.note(judging.place(None), Event::VerdictRecorded(Arc::new(ruling))).await?;
-    if let Some(adjusted) = hearing.board.apply(&round.target_category, &round.topic, &verdict) {
+    debate
+        .note(
+            judging.place(None),
+            Event::VerdictRecorded(Arc::new(ruling)),
+        )
+        .await?;
+    if let Some(adjusted) = hearing
+        .board
+        .apply(&round.target_category, &round.topic, &verdict)
+    {
         round.adjust(&adjusted);
-        debate.note(judging.place(None), Event::ScoreAdjusted(Arc::new(adjusted))).await?;
+        debate
+            .note(
+                judging.place(None),
+                Event::ScoreAdjusted(Arc::new(adjusted)),
+            )
+            .await?;
     }
     Ok(round)
 }
 
 /// Leaves the score as it is: nobody who is missing loses or wins by it.
-async fn skip(debate: &Debate, hearing: &mut Hearing, step: &Step, mut round: TopicRound, why: String) -> Result<TopicRound, Halt> {
-    if let Some(adjusted) = hearing.board.skip(&round.target_category, &round.topic, &why) {
+async fn skip(
+    debate: &Debate,
+    hearing: &mut Hearing,
+    step: &Step,
+    mut round: TopicRound,
+    why: String,
+) -> Result<TopicRound, Halt> {
+    if let Some(adjusted) = hearing
+        .board
+        .skip(&round.target_category, &round.topic, &why)
+    {
         round.adjust(&adjusted);
-        debate.note(step.place(None), Event::ScoreAdjusted(Arc::new(adjusted))).await?;
+        debate
+            .note(step.place(None), Event::ScoreAdjusted(Arc::new(adjusted)))
+            .await?;
     }
     round.skip(why);
     Ok(round)
 }
 
 /// How it ends; `stopped` says why it goes no further for now.
-fn outcome(debate: &Debate, case: &Case, hearing: Hearing, stopped: Option<LimitMet>) -> Result<Outcome, Halt> {
+fn outcome(
+    debate: &Debate,
+    case: &Case,
+    hearing: Hearing,
+    stopped: Option<LimitMet>,
+) -> Result<Outcome, Halt> {
     let absences = debate.absences();
-    let judged = hearing.rounds.iter().filter(|round| !round.arbiter_verdict.skipped).count();
+    let judged = hearing
+        .rounds
+        .iter()
+        .filter(|round| !round.arbiter_verdict.skipped)
+        .count();
     let ending = match judged {
         1.. => Ending::Completed,
         0 if nobody_could_be_asked(&hearing, &absences) => Ending::NoModel,
@@ -189,7 +290,13 @@ fn outcome(debate: &Debate, case: &Case, hearing: Hearing, stopped: Option<Limit
         own_family: hearing.own_family,
         rounds: hearing.rounds,
     };
-    Outcome::with_result(ending, &reading::summary(&result, case.topics.len()), &result, stopped, absences)
+    Outcome::with_result(
+        ending,
+        &reading::summary(&result, case.topics.len()),
+        &result,
+        stopped,
+        absences,
+    )
 }
 
 /// Who is missing, and why. At which turn stands among the absences.
@@ -199,11 +306,18 @@ fn missing(who: &str, absence: &Absence) -> String {
 
 /// Whether nobody said anything, and everybody lacks a key, a model or somebody at the terminal.
 fn nobody_could_be_asked(hearing: &Hearing, absences: &[Absence]) -> bool {
-    let is_silent = |round: &TopicRound| round.advocate_arguments.is_empty() && round.challenger_arguments.is_empty();
+    let is_silent = |round: &TopicRound| {
+        round.advocate_arguments.is_empty() && round.challenger_arguments.is_empty()
+    };
     if !hearing.evaluation.is_empty() || !hearing.rounds.iter().all(is_silent) {
         return false;
     }
-    let is_absent = |absence: &Absence| matches!(absence.reason, FaultKind::Auth | FaultKind::NotFound | FaultKind::Unavailable);
+    let is_absent = |absence: &Absence| {
+        matches!(
+            absence.reason,
+            FaultKind::Auth | FaultKind::NotFound | FaultKind::Unavailable
+        )
+    };
     !absences.is_empty() && absences.iter().all(is_absent)
 }
 
@@ -215,12 +329,19 @@ fn check(input: &Value, config: &Value, agents: &[Agent]) -> Result<String, Stri
 }
 
 fn lacks_scores(input: &Input, topics: &[Topic]) -> bool {
-    categories(topics).iter().any(|category| !input.scores.contains_key(*category))
+    categories(topics)
+        .iter()
+        .any(|category| !input.scores.contains_key(*category))
 }
 
 /// Both sides and the arbiter: without one of them every topic is skipped.
 fn suffices(_: &Value, agents: &[Agent], can_answer: &[bool]) -> bool {
-    let is_there = |role: &&str| agents.iter().zip(can_answer).any(|(agent, can)| *agent.role == **role && *can);
+    let is_there = |role: &&str| {
+        agents
+            .iter()
+            .zip(can_answer)
+            .any(|(agent, can)| *agent.role == **role && *can)
+    };
     ["advocate", "challenger", "arbiter"].iter().all(is_there)
 }
 
@@ -230,11 +351,19 @@ fn foresee(input: &Value, config: &Value, agents: &[Agent]) -> Result<Vec<Forese
     let needs_evaluator = lacks_scores(&input, &topics);
     let seats = Seats::of(agents, needs_evaluator)?;
     let call = |who: &Agent, hears: usize| Foreseen {
-        agent: agents.iter().position(|agent| agent.name == who.name).unwrap_or_default(),
+        agent: agents
+            .iter()
+            .position(|agent| agent.name == who.name)
+            .unwrap_or_default(),
         hears,
         is_sure: true,
     };
-    let mut calls: Vec<Foreseen> = seats.evaluator.filter(|_| needs_evaluator).map(|evaluator| call(evaluator, 0)).into_iter().collect();
+    let mut calls: Vec<Foreseen> = seats
+        .evaluator
+        .filter(|_| needs_evaluator)
+        .map(|evaluator| call(evaluator, 0))
+        .into_iter()
+        .collect();
     for _ in &topics {
         // Both argue blind, both read both, the arbiter reads everything twice.
         calls.extend(seats.sides.map(|side| call(side, 0)));

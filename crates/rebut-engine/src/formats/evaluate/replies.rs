@@ -110,11 +110,16 @@ const MOST_QUOTES: usize = 8;
 const MOST_POINTS: usize = 8;
 
 impl Arguments {
-    /// At least one and at most `most` substantive arguments: a claim, a reason that is not the claim again, nothing said twice.
+    /// At least one and at most `most` substantive arguments: a claim, a reason that is not the
+    /// claim again, nothing said twice.
     pub fn check(&mut self, most: usize) -> Result<(), String> {
         match self.arguments.len() {
             0 => return Err("\"arguments\" is empty; give at least one".to_owned()),
-            count if count > most => return Err(format!("{count} arguments; give at most {most}, the strongest")),
+            count if count > most => {
+                return Err(format!(
+                    "{count} arguments; give at most {most}, the strongest"
+                ));
+            }
             _ => {}
         }
         for at in 0..self.arguments.len() {
@@ -124,14 +129,24 @@ impl Arguments {
             let (claim, reasoning) = (same_words(&argument.claim), same_words(&argument.reasoning));
             match () {
                 () if claim.is_empty() => return Err(format!("argument {place} has no \"claim\"")),
-                () if reasoning.is_empty() => return Err(format!("argument {place} has no \"reasoning\"")),
+                () if reasoning.is_empty() => {
+                    return Err(format!("argument {place} has no \"reasoning\""));
+                }
                 () if claim == reasoning => {
-                    return Err(format!("argument {place}: \"reasoning\" only repeats the claim; say why it follows"));
+                    return Err(format!(
+                        "argument {place}: \"reasoning\" only repeats the claim; say why it follows"
+                    ));
                 }
-                () if earlier.iter().any(|other| same_words(&other.claim) == claim) => {
-                    return Err(format!("argument {place} claims what an earlier one claims already"));
+                () if earlier
+                    .iter()
+                    .any(|other| same_words(&other.claim) == claim) =>
+                {
+                    return Err(format!(
+                        "argument {place} claims what an earlier one claims already"
+                    ));
                 }
-                () => check_evidence(&mut argument.evidence).map_err(|problem| format!("argument {place}: {problem}"))?,
+                () => check_evidence(&mut argument.evidence)
+                    .map_err(|problem| format!("argument {place}: {problem}"))?,
             }
         }
         Ok(())
@@ -139,19 +154,28 @@ impl Arguments {
 }
 
 impl Answers {
-    /// At least one answer to one of the other side's `others` arguments. Answers to arguments that do not exist are passed over.
+    /// At least one answer to one of the other side's `others` arguments. Answers to arguments that
+    /// do not exist are passed over.
     pub fn check(&mut self, others: usize) -> Result<(), String> {
-        let exists = |answer: &Answer| argument_number(&answer.argument).is_some_and(|number| number <= others);
+        let exists = |answer: &Answer| {
+            argument_number(&answer.argument).is_some_and(|number| number <= others)
+        };
         self.answers.retain(exists);
         if self.answers.is_empty() {
-            return Err(format!("\"answers\" answers no argument of the other side; they are #1 to #{others}"));
+            return Err(format!(
+                "\"answers\" answers no argument of the other side; they are #1 to #{others}"
+            ));
         }
         for answer in &mut self.answers {
             let name = on_one_line(&answer.argument);
             if answer.text.trim().is_empty() {
-                return Err(format!("the answer to {} has no \"text\"", shortened(&name, 20)));
+                return Err(format!(
+                    "the answer to {} has no \"text\"",
+                    shortened(&name, 20)
+                ));
             }
-            check_evidence(&mut answer.evidence).map_err(|problem| format!("the answer to {}: {problem}", shortened(&name, 20)))?;
+            check_evidence(&mut answer.evidence)
+                .map_err(|problem| format!("the answer to {}: {problem}", shortened(&name, 20)))?;
         }
         Ok(())
     }
@@ -160,27 +184,47 @@ impl Answers {
 impl Judgement {
     /// Normalises the winner and checks the rest.
     pub fn check(&mut self) -> Result<(), String> {
-        let said = self.winner.trim().trim_matches(['"', '\'', '*', '.']).to_lowercase();
+        let said = self
+            .winner
+            .trim()
+            .trim_matches(['"', '\'', '*', '.'])
+            .to_lowercase();
         let said = said.strip_prefix("side").unwrap_or(&said).trim();
         let Some(winner) = WINNERS.iter().find(|known| **known == said) else {
-            return Err(format!("\"winner\" must be 1, 2 or draw, not \"{}\"", shortened(&on_one_line(&self.winner), 40)));
+            return Err(format!(
+                "\"winner\" must be 1, 2 or draw, not \"{}\"",
+                shortened(&on_one_line(&self.winner), 40)
+            ));
         };
         self.winner = (*winner).to_owned();
         self.key_points.retain(|point| !point.trim().is_empty());
         match () {
             () if self.reasoning.trim().is_empty() => Err("\"reasoning\" is empty".to_owned()),
-            () if !(0.0..=1.0).contains(&self.confidence) => Err(format!("\"confidence\" must be from 0 to 1, not {}", self.confidence)),
-            () if self.key_points.len() > MOST_POINTS => {
-                Err(format!("{} key points; give one to five, never more than {MOST_POINTS}", self.key_points.len()))
-            }
+            () if !(0.0..=1.0).contains(&self.confidence) => Err(format!(
+                "\"confidence\" must be from 0 to 1, not {}",
+                self.confidence
+            )),
+            () if self.key_points.len() > MOST_POINTS => Err(format!(
+                "{} key points; give one to five, never more than {MOST_POINTS}",
+                self.key_points.len()
+            )),
             () => Ok(()),
         }
     }
 
-    /// The argument named as strongest: the side as shown (0 or 1) and its number; `None` when it names none.
+    /// The argument named as strongest: the side as shown (0 or 1) and its number; `None` when it
+    /// names none.
     pub fn strongest(&self) -> Option<(usize, usize)> {
-        let (side, number) = self.strongest.trim().trim_matches(['"', '`', '[', ']']).split_once('#')?;
-        let side: usize = side.trim().trim_start_matches(|c: char| !c.is_ascii_digit()).parse().ok()?;
+        let (side, number) = self
+            .strongest
+            .trim()
+            .trim_matches(['"', '`', '[', ']'])
+            .split_once('#')?;
+        let side: usize = side
+            .trim()
+            .trim_start_matches(|c: char| !c.is_ascii_digit())
+            .parse()
+            .ok()?;
         let number: usize = number.trim().parse().ok()?;
         (matches!(side, 1 | 2) && number > 0).then(|| (side - 1, number))
     }
@@ -188,7 +232,9 @@ impl Judgement {
 
 impl Comparison for Judgement {
     fn better(&self) -> Option<usize> {
-        WINNERS[..2].iter().position(|winner| *winner == self.winner)
+        WINNERS[..2]
+            .iter()
+            .position(|winner| *winner == self.winner)
     }
 }
 
@@ -197,25 +243,47 @@ impl CategoryScores {
     pub fn check(&mut self, wanted: &[String]) -> Result<(), String> {
         for score in &mut self.scores {
             let said = on_one_line(&score.category);
-            let known = wanted.iter().find(|known| known.trim().eq_ignore_ascii_case(said.trim()));
+            let known = wanted
+                .iter()
+                .find(|known| known.trim().eq_ignore_ascii_case(said.trim()));
             score.category = known.cloned().ok_or_else(|| {
-                let meant = nearest(&said, wanted.iter().map(String::as_str)).map(|meant| format!("; did you mean {meant}?"));
-                format!("\"{}\" is no category to score{}", shortened(&said, 40), meant.unwrap_or_default())
+                let meant = nearest(&said, wanted.iter().map(String::as_str))
+                    .map(|meant| format!("; did you mean {meant}?"));
+                format!(
+                    "\"{}\" is no category to score{}",
+                    shortened(&said, 40),
+                    meant.unwrap_or_default()
+                )
             })?;
-            let CategoryScore { category, score: points, confidence, .. } = &*score;
+            let CategoryScore {
+                category,
+                score: points,
+                confidence,
+                ..
+            } = &*score;
             if !(1.0..=10.0).contains(points) {
-                return Err(format!("the score of {category} must be from 1 to 10, not {points}"));
+                return Err(format!(
+                    "the score of {category} must be from 1 to 10, not {points}"
+                ));
             }
             if !(0.0..=1.0).contains(confidence) {
-                return Err(format!("the confidence of {category} must be from 0 to 1, not {confidence}"));
+                return Err(format!(
+                    "the confidence of {category} must be from 0 to 1, not {confidence}"
+                ));
             }
             if score.reason.trim().is_empty() {
                 return Err(format!("the score of {category} has no \"reason\""));
             }
-            check_evidence(&mut score.evidence).map_err(|problem| format!("{}: {problem}", score.category))?;
+            check_evidence(&mut score.evidence)
+                .map_err(|problem| format!("{}: {problem}", score.category))?;
         }
         for category in wanted {
-            match self.scores.iter().filter(|score| score.category == *category).count() {
+            match self
+                .scores
+                .iter()
+                .filter(|score| score.category == *category)
+                .count()
+            {
                 1 => {}
                 0 => return Err(format!("there is no score for {category}")),
                 _ => return Err(format!("there are several scores for {category}")),
@@ -242,7 +310,9 @@ fn check_evidence(evidence: &mut Vec<String>) -> Result<(), String> {
 
 /// A text by its words alone.
 fn same_words(text: &str) -> String {
-    let words = text.split(|c: char| !c.is_alphanumeric()).filter(|word| !word.is_empty());
+    let words = text
+        .split(|c: char| !c.is_alphanumeric())
+        .filter(|word| !word.is_empty());
     words.map(str::to_lowercase).collect::<Vec<_>>().join(" ")
 }
 
@@ -260,46 +330,96 @@ mod tests {
     use super::*;
     use crate::reply::{Reply, extract};
 
-    fn complaint<R: Reply>(text: &str, check: impl Fn(&mut R) -> Result<(), String> + Send + Sync) -> Option<String> {
+    fn complaint<R: Reply>(
+        text: &str,
+        check: impl Fn(&mut R) -> Result<(), String> + Send + Sync,
+    ) -> Option<String> {
         extract(text, &check).err()
     }
 
     #[test]
     fn only_substantive_arguments_are_taken() {
         let rows = [
-            (r#"{"arguments":[{"claim":"A","reasoning":"B","evidence":["q"]}]}"#, None),
-            (r#"{"arguments":[{"claim":"A","reasoning":"B"},{"claim":"C","reasoning":"B"}]}"#, None),
+            (
+                r#"{"arguments":[{"claim":"A","reasoning":"B","evidence":["q"]}]}"#,
+                None,
+            ),
+            (
+                r#"{"arguments":[{"claim":"A","reasoning":"B"},{"claim":"C","reasoning":"B"}]}"#,
+                None,
+            ),
             (r#"{"arguments":[]}"#, Some("is empty")),
-            (r#"{"arguments":[{"claim":"A","reasoning":" "}]}"#, Some("no \"reasoning\"")),
-            (r#"{"arguments":[{"claim":"!?","reasoning":"B"}]}"#, Some("no \"claim\"")),
-            (r#"{"arguments":[{"claim":"It is real.","reasoning":"it  is REAL"}]}"#, Some("only repeats")),
-            (r#"{"arguments":[{"claim":"A","reasoning":"B"},{"claim":"a.","reasoning":"C"}]}"#, Some("argument 2 claims")),
+            (
+                r#"{"arguments":[{"claim":"A","reasoning":" "}]}"#,
+                Some("no \"reasoning\""),
+            ),
+            (
+                r#"{"arguments":[{"claim":"!?","reasoning":"B"}]}"#,
+                Some("no \"claim\""),
+            ),
+            (
+                r#"{"arguments":[{"claim":"It is real.","reasoning":"it  is REAL"}]}"#,
+                Some("only repeats"),
+            ),
+            (
+                r#"{"arguments":[{"claim":"A","reasoning":"B"},{"claim":"a.","reasoning":"C"}]}"#,
+                Some("argument 2 claims"),
+            ),
             (
                 r#"{"arguments":[{"claim":"A","reasoning":"x"},{"claim":"B","reasoning":"x"},{"claim":"C","reasoning":"x"}]}"#,
                 Some("at most 2"),
             ),
-            (r#"{"winner":"1","reasoning":"mine is better","confidence":1}"#, Some("missing field `arguments`")),
+            (
+                r#"{"winner":"1","reasoning":"mine is better","confidence":1}"#,
+                Some("missing field `arguments`"),
+            ),
             ("I argue well.", Some("no JSON object")),
         ];
         for (text, expected) in rows {
             let found = complaint(text, |reply: &mut Arguments| reply.check(2));
             assert_eq!(found.is_some(), expected.is_some(), "{text}: {found:?}");
-            assert!(found.unwrap_or_default().contains(expected.unwrap_or_default()), "{text}");
+            assert!(
+                found
+                    .unwrap_or_default()
+                    .contains(expected.unwrap_or_default()),
+                "{text}"
+            );
         }
     }
 
     #[test]
     fn answers_name_arguments_that_exist() {
         let rows = [
-            (r##"{"answers":[{"argument":"#2","verdict":"attack","text":"t"},{"argument":"#9","verdict":"attack","text":"t"}]}"##, Ok(1)),
-            (r#"{"answers":[{"argument":"1","verdict":"concede","text":"t"},{"argument":"2#2","verdict":"attack","text":"t"}]}"#, Ok(2)),
-            (r##"{"answers":[{"argument":"#3","verdict":"attack","text":"t"}]}"##, Err("they are #1 to #2")),
-            (r##"{"answers":[{"argument":"#0","verdict":"attack","text":"t"}]}"##, Err("they are #1 to #2")),
-            (r##"{"answers":[{"argument":"#1","verdict":"attack","text":""}]}"##, Err("no \"text\"")),
-            (r##"{"answers":[{"argument":"#1","verdict":"maybe","text":"t"}]}"##, Err("unknown variant")),
+            (
+                r##"{"answers":[{"argument":"#2","verdict":"attack","text":"t"},{"argument":"#9","verdict":"attack","text":"t"}]}"##,
+                Ok(1),
+            ),
+            (
+                r#"{"answers":[{"argument":"1","verdict":"concede","text":"t"},{"argument":"2#2","verdict":"attack","text":"t"}]}"#,
+                Ok(2),
+            ),
+            (
+                r##"{"answers":[{"argument":"#3","verdict":"attack","text":"t"}]}"##,
+                Err("they are #1 to #2"),
+            ),
+            (
+                r##"{"answers":[{"argument":"#0","verdict":"attack","text":"t"}]}"##,
+                Err("they are #1 to #2"),
+            ),
+            (
+                r##"{"answers":[{"argument":"#1","verdict":"attack","text":""}]}"##,
+                Err("no \"text\""),
+            ),
+            (
+                r##"{"answers":[{"argument":"#1","verdict":"maybe","text":"t"}]}"##,
+                Err("unknown variant"),
+            ),
         ];
         for (text, expected) in rows {
-            match (extract(text, &|reply: &mut Answers| reply.check(2)), expected) {
+            match (
+                extract(text, &|reply: &mut Answers| reply.check(2)),
+                expected,
+            ) {
                 (Ok(found), Ok(count)) => assert_eq!(found.reply.answers.len(), count, "{text}"),
                 (Err(said), Err(part)) => assert!(said.contains(part), "{text}: {said}"),
                 (found, _) => panic!("{text}: {found:?}"),
@@ -310,7 +430,9 @@ mod tests {
     #[test]
     fn a_verdict_names_a_side_as_shown_or_nobody() {
         let verdict = |winner: &str, confidence: &str| {
-            format!(r#"{{"winner":{winner},"reasoning":"r","confidence":{confidence},"strongest":"Side 2 #3"}}"#)
+            format!(
+                r#"{{"winner":{winner},"reasoning":"r","confidence":{confidence},"strongest":"Side 2 #3"}}"#
+            )
         };
         let rows = [
             (verdict("\"1\"", "0.5"), Ok(Some(0))),
@@ -322,12 +444,19 @@ mod tests {
             (verdict("[1]", "0.5"), Err("must be 1, 2 or draw")),
             (verdict("\"1\"", "7"), Err("from 0 to 1, not 7")),
             (verdict("\"1\"", "-0.1"), Err("from 0 to 1")),
-            (format!("{}\n{}", verdict("\"1\"", "0.5"), verdict("\"2\"", "0.5")), Err("two different answers")),
+            (
+                format!("{}\n{}", verdict("\"1\"", "0.5"), verdict("\"2\"", "0.5")),
+                Err("two different answers"),
+            ),
         ];
         for (text, expected) in rows {
             match (extract(&text, &Judgement::check), expected) {
                 (Ok(found), Ok(better)) => {
-                    assert_eq!((found.reply.better(), found.reply.strongest()), (better, Some((1, 3))), "{text}");
+                    assert_eq!(
+                        (found.reply.better(), found.reply.strongest()),
+                        (better, Some((1, 3))),
+                        "{text}"
+                    );
                 }
                 (Err(said), Err(part)) => assert!(said.contains(part), "{text}: {said}"),
                 (found, _) => panic!("{text}: {found:?}"),
@@ -338,19 +467,42 @@ mod tests {
     #[test]
     fn every_wanted_category_is_scored_once_and_within_the_scale() {
         let wanted = ["problem".to_owned(), "market".to_owned()];
-        let score = |category: &str, points: &str| format!(r#"{{"category":"{category}","score":{points},"confidence":0.6,"reason":"r"}}"#);
+        let score = |category: &str, points: &str| {
+            format!(r#"{{"category":"{category}","score":{points},"confidence":0.6,"reason":"r"}}"#)
+        };
         let all = |scores: &[String]| format!(r#"{{"scores":[{}]}}"#, scores.join(","));
         let rows = [
-            (all(&[score("problem", "7"), score("Market", "\"5.5\"")]), None),
+            (
+                all(&[score("problem", "7"), score("Market", "\"5.5\"")]),
+                None,
+            ),
             (all(&[score("problem", "7")]), Some("no score for market")),
-            (all(&[score("problem", "7"), score("problem", "6"), score("market", "5")]), Some("several scores for problem")),
-            (all(&[score("problem", "11"), score("market", "5")]), Some("from 1 to 10, not 11")),
-            (all(&[score("problm", "7"), score("market", "5")]), Some("did you mean problem?")),
+            (
+                all(&[
+                    score("problem", "7"),
+                    score("problem", "6"),
+                    score("market", "5"),
+                ]),
+                Some("several scores for problem"),
+            ),
+            (
+                all(&[score("problem", "11"), score("market", "5")]),
+                Some("from 1 to 10, not 11"),
+            ),
+            (
+                all(&[score("problm", "7"), score("market", "5")]),
+                Some("did you mean problem?"),
+            ),
         ];
         for (text, expected) in rows {
             let found = complaint(&text, |reply: &mut CategoryScores| reply.check(&wanted));
             assert_eq!(found.is_some(), expected.is_some(), "{text}: {found:?}");
-            assert!(found.unwrap_or_default().contains(expected.unwrap_or_default()), "{text}");
+            assert!(
+                found
+                    .unwrap_or_default()
+                    .contains(expected.unwrap_or_default()),
+                "{text}"
+            );
         }
     }
 }

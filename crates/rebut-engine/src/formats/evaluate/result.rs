@@ -1,4 +1,5 @@
-//! The result of an evaluation: every topic with its arguments and verdict, and every score before and after.
+//! The result of an evaluation: every topic with its arguments and verdict, and every score before
+//! and after.
 
 use super::{
     case::{SIDES, Topic},
@@ -111,7 +112,8 @@ pub struct TopicVerdict {
     pub key_points: Vec<String>,
     /// How sure the arbiter is: the lower of the two orders.
     pub confidence: f64,
-    /// Whether the verdict changed with the order in which the sides were shown, so that it is a draw.
+    /// Whether the verdict changed with the order in which the sides were shown, so that it is a
+    /// draw.
     pub flipped: bool,
     /// Whether nobody judged, so that the score stays.
     pub skipped: bool,
@@ -146,8 +148,19 @@ pub struct Evaluated {
 impl Evaluated {
     /// The evaluator's word with its quotations looked up.
     pub fn of(score: &CategoryScore, source: &Source) -> Self {
-        let CategoryScore { score: points, confidence, reason, evidence, .. } = score;
-        Self { score: *points, confidence: *confidence, reason: reason.clone(), evidence: look_up(source, evidence) }
+        let CategoryScore {
+            score: points,
+            confidence,
+            reason,
+            evidence,
+            ..
+        } = score;
+        Self {
+            score: *points,
+            confidence: *confidence,
+            reason: reason.clone(),
+            evidence: look_up(source, evidence),
+        }
     }
 }
 
@@ -173,17 +186,34 @@ impl TopicRound {
 
     /// Takes down what both sides said.
     pub fn hear(&mut self, exchange: &Exchange<Arguments, Answers>, source: &Source) {
-        let argued = exchange.sides.each_ref().map(|side| side.argued.as_ref().map(|said| &said.reply));
-        let answered = exchange.sides.each_ref().map(|side| side.answered.as_ref().map(|said| &said.reply));
+        let argued = exchange
+            .sides
+            .each_ref()
+            .map(|side| side.argued.as_ref().map(|said| &said.reply));
+        let answered = exchange
+            .sides
+            .each_ref()
+            .map(|side| side.answered.as_ref().map(|said| &said.reply));
         self.advocate_arguments = arguments(argued[0], SIDES[0], self.round, source);
         self.challenger_arguments = arguments(argued[1], SIDES[1], self.round, source);
         self.advocate_answers = answers(answered[0], SIDES[1], self.round, source);
         self.challenger_answers = answers(answered[1], SIDES[0], self.round, source);
     }
 
-    /// The topic with both sides' arguments as one side sees them: its own and the other's. Nobody has answered yet.
-    pub fn with_arguments(&self, side: usize, own: &Arguments, other: &Arguments, source: &Source) -> Self {
-        let [advocate, challenger] = if side == 0 { [own, other] } else { [other, own] };
+    /// The topic with both sides' arguments as one side sees them: its own and the other's. Nobody
+    /// has answered yet.
+    pub fn with_arguments(
+        &self,
+        side: usize,
+        own: &Arguments,
+        other: &Arguments,
+        source: &Source,
+    ) -> Self {
+        let [advocate, challenger] = if side == 0 {
+            [own, other]
+        } else {
+            [other, own]
+        };
         Self {
             advocate_arguments: arguments(Some(advocate), SIDES[0], self.round, source),
             challenger_arguments: arguments(Some(challenger), SIDES[1], self.round, source),
@@ -207,34 +237,67 @@ impl TopicRound {
     /// What a side's words are worth by their quotations.
     pub fn weight_of(&self, side: usize) -> f64 {
         let (arguments, answers) = self.side(side);
-        rounded(weight(arguments.iter().map(|argued| &*argued.evidence), answers.iter().map(|answered| &*answered.evidence)))
+        rounded(weight(
+            arguments.iter().map(|argued| &*argued.evidence),
+            answers.iter().map(|answered| &*answered.evidence),
+        ))
     }
 
     /// Says that nobody judged, and why.
     pub fn skip(&mut self, why: String) {
-        self.arbiter_verdict = TopicVerdict { skipped: true, reasoning: format!("skipped: {why}"), ..TopicVerdict::default() };
+        self.arbiter_verdict = TopicVerdict {
+            skipped: true,
+            reasoning: format!("skipped: {why}"),
+            ..TopicVerdict::default()
+        };
     }
 
     /// Takes down the verdict, and gives it as a fact. Only with a verdict in each order.
     pub fn judge(&mut self, judged: &Judged<Judgement>, own_family: bool) -> Ruling {
-        let said: Vec<(Order, &Judgement)> = judged.said().map(|(order, said)| (order, &said.reply)).collect();
+        let said: Vec<(Order, &Judgement)> = judged
+            .said()
+            .map(|(order, said)| (order, &said.reply))
+            .collect();
         let flipped = judged.flipped();
-        let told = if flipped { &said[..] } else { &said[..1.min(said.len())] };
-        let reasoning: Vec<String> = told.iter().map(|(order, verdict)| with_names(&verdict.reasoning, *order)).collect();
+        let told = if flipped {
+            &said[..]
+        } else {
+            &said[..1.min(said.len())]
+        };
+        let reasoning: Vec<String> = told
+            .iter()
+            .map(|(order, verdict)| with_names(&verdict.reasoning, *order))
+            .collect();
         let mut key_points: Vec<String> = Vec::new();
-        for point in told.iter().flat_map(|(order, verdict)| verdict.key_points.iter().map(|point| with_names(point, *order))) {
+        for point in told.iter().flat_map(|(order, verdict)| {
+            verdict
+                .key_points
+                .iter()
+                .map(|point| with_names(point, *order))
+        }) {
             if !key_points.contains(&point) {
                 key_points.push(point);
             }
         }
-        let named = said.iter().filter_map(|(order, verdict)| verdict.strongest().map(|(place, number)| (order.at(place), number)));
-        let strongest = named.filter_map(|(side, number)| self.side(side).0.get(number - 1)).map(|argued| argued.id.clone()).collect();
+        let named = said.iter().filter_map(|(order, verdict)| {
+            verdict
+                .strongest()
+                .map(|(place, number)| (order.at(place), number))
+        });
+        let strongest = named
+            .filter_map(|(side, number)| self.side(side).0.get(number - 1))
+            .map(|argued| argued.id.clone())
+            .collect();
         let winner = judged.winner();
         let verdict = TopicVerdict {
             winner: Some(Winner::of(winner)),
             reasoning: reasoning.join(" In the other order: "),
             key_points,
-            confidence: rounded(said.iter().map(|(_, verdict)| verdict.confidence).fold(1.0, f64::min)),
+            confidence: rounded(
+                said.iter()
+                    .map(|(_, verdict)| verdict.confidence)
+                    .fold(1.0, f64::min),
+            ),
             flipped,
             skipped: false,
             strongest,
@@ -256,22 +319,37 @@ impl TopicRound {
     /// Takes down what the verdict did to the score.
     pub fn adjust(&mut self, adjusted: &ScoreAdjusted) {
         (self.score_before, self.score_after) = (Some(adjusted.before), Some(adjusted.after));
-        self.score_adjustments = BTreeMap::from([(adjusted.category.clone(), rounded(adjusted.after - adjusted.before))]);
+        self.score_adjustments = BTreeMap::from([(
+            adjusted.category.clone(),
+            rounded(adjusted.after - adjusted.before),
+        )]);
     }
 }
 
-/// The strongest argument of the topics that were judged: named most often by the arbiter, then by what it is worth, then of a winner; the earlier
-/// one among equals.
+/// The strongest argument of the topics that were judged: named most often by the arbiter, then by
+/// what it is worth, then of a winner; the earlier one among equals.
 pub fn strongest(rounds: &[TopicRound]) -> Option<Strongest> {
     let mut best: Option<((usize, f64, bool), Strongest)> = None;
     for round in rounds.iter().filter(|round| !round.arbiter_verdict.skipped) {
         for side in 0..SIDES.len() {
             let won = round.arbiter_verdict.winner == Some(Winner::of(Some(side)));
             for argued in round.side(side).0 {
-                let named = round.arbiter_verdict.strongest.iter().filter(|id| **id == argued.id).count();
+                let named = round
+                    .arbiter_verdict
+                    .strongest
+                    .iter()
+                    .filter(|id| **id == argued.id)
+                    .count();
                 let rank = (named, argued.strength, won);
                 if best.as_ref().is_none_or(|(known, _)| rank > *known) {
-                    best = Some((rank, Strongest { id: argued.id.clone(), topic: round.topic.clone(), claim: argued.claim.clone() }));
+                    best = Some((
+                        rank,
+                        Strongest {
+                            id: argued.id.clone(),
+                            topic: round.topic.clone(),
+                            claim: argued.claim.clone(),
+                        },
+                    ));
                 }
             }
         }
@@ -307,7 +385,8 @@ fn answers(said: Option<&Answers>, other: &str, round: u32, source: &Source) -> 
     answered.collect()
 }
 
-/// The arbiter's words with the sides called by their names. Only for readers: nothing is concluded from it.
+/// The arbiter's words with the sides called by their names. Only for readers: nothing is concluded
+/// from it.
 fn with_names(text: &str, order: Order) -> String {
     let mut named = on_one_line(text);
     for (place, number) in ["1", "2"].iter().enumerate() {
@@ -337,8 +416,14 @@ mod tests {
     #[test]
     fn sides_are_called_by_their_names_in_either_order() {
         let text = "Side 1 shows it;\nside 2 only says so. Side 2 loses.";
-        assert_eq!(with_names(text, Order::Forwards), "The advocate shows it; the challenger only says so. The challenger loses.");
-        assert_eq!(with_names(text, Order::Backwards), "The challenger shows it; the advocate only says so. The advocate loses.");
+        assert_eq!(
+            with_names(text, Order::Forwards),
+            "The advocate shows it; the challenger only says so. The challenger loses."
+        );
+        assert_eq!(
+            with_names(text, Order::Backwards),
+            "The challenger shows it; the advocate only says so. The advocate loses."
+        );
     }
 
     #[test]
@@ -359,9 +444,15 @@ mod tests {
         let mut round = TopicRound::open(1, &topic, Some(5.0));
         round.advocate_arguments = vec![argued("advocate", 1, 0.5), argued("advocate", 2, 1.0)];
         round.challenger_arguments = vec![argued("challenger", 1, 1.0)];
-        let found = |round: &TopicRound| strongest(std::slice::from_ref(round)).map(|strongest| strongest.id.0);
+        let found = |round: &TopicRound| {
+            strongest(std::slice::from_ref(round)).map(|strongest| strongest.id.0)
+        };
         round.arbiter_verdict.winner = Some(Winner::Draw);
-        assert_eq!(found(&round).as_deref(), Some("advocate·1·#2"), "the first of the best shown");
+        assert_eq!(
+            found(&round).as_deref(),
+            Some("advocate·1·#2"),
+            "the first of the best shown"
+        );
         round.arbiter_verdict.winner = Some(Winner::Challenger);
         assert_eq!(found(&round).as_deref(), Some("challenger·1·#1"));
         round.arbiter_verdict.strongest = vec![ClaimId::new("advocate", 1, 1)];

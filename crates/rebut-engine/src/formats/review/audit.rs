@@ -1,5 +1,6 @@
-//! The audit entry of a review: what was proposed, merged and dropped, what the debate between reviewers gave, and what it cost.
-//! The judge's scores in it are for learning how to word reviewers; nothing of them ever reaches the merge.
+//! The audit entry of a review: what was proposed, merged and dropped, what the debate between
+//! reviewers gave, and what it cost. The judge's scores in it are for learning how to word
+//! reviewers; nothing of them ever reaches the merge.
 
 use super::{
     operations::{Dropped, Operation},
@@ -129,33 +130,57 @@ pub fn audit_entry(view: &View) -> Option<AuditEntry> {
     });
     Some(AuditEntry {
         debate_id: view.id.map(|id| id.to_string()).unwrap_or_default(),
-        at: view.ended_at.as_deref().unwrap_or(&view.updated_at).to_owned(),
+        at: view
+            .ended_at
+            .as_deref()
+            .unwrap_or(&view.updated_at)
+            .to_owned(),
         title: result.title,
-        reviewers: result.reviewers.into_iter().map(|reviewer| reviewer.name).collect(),
+        reviewers: result
+            .reviewers
+            .into_iter()
+            .map(|reviewer| reviewer.name)
+            .collect(),
         operations: result.operations,
         conflicts: result.conflicts,
-        merged: result.merged.into_iter().map(|merged| merged.operation.id).collect(),
+        merged: result
+            .merged
+            .into_iter()
+            .map(|merged| merged.operation.id)
+            .collect(),
         dropped: result.dropped,
         cost: cost_of(view, |_| true),
         debate_log,
     })
 }
 
-/// The log of a review's debate with the judge's scores as they were given: the record has them rounded, and a mean of rounded ones would be
-/// rounded twice.
+/// The log of a review's debate with the judge's scores as they were given: the record has them
+/// rounded, and a mean of rounded ones would be rounded twice.
 pub fn exact_log(view: &View) -> Option<DebateLog> {
     let mut log = audit_entry(view)?.debate_log?;
     for (pair, feedback) in log.pairs.iter().zip(log.judge_feedback.chunks_mut(2)) {
         let is_on = |ruling: &&Arc<Ruling>| {
             let about = ruling.about.split_once(' ').map(|(_, about)| about);
-            about == Some(&*pair.conflict) && ruling.sides == [pair.role_a.clone(), pair.role_b.clone()]
+            about == Some(&*pair.conflict)
+                && ruling.sides == [pair.role_a.clone(), pair.role_b.clone()]
         };
-        let Some(id) = view.verdicts.iter().find(is_on).and_then(|ruling| ruling.about.split(' ').next()) else { continue };
-        let [Some(forwards), Some(backwards)] = ["forwards", "backwards"].map(|order| verdict_of(view, &format!("judge {id} {order}/")))
+        let Some(id) = view
+            .verdicts
+            .iter()
+            .find(is_on)
+            .and_then(|ruling| ruling.about.split(' ').next())
         else {
             continue;
         };
-        let scores = [[forwards.first.score(), backwards.second.score()], [forwards.second.score(), backwards.first.score()]];
+        let [Some(forwards), Some(backwards)] = ["forwards", "backwards"]
+            .map(|order| verdict_of(view, &format!("judge {id} {order}/")))
+        else {
+            continue;
+        };
+        let scores = [
+            [forwards.first.score(), backwards.second.score()],
+            [forwards.second.score(), backwards.first.score()],
+        ];
         for (side, [one, other]) in feedback.iter_mut().zip(scores) {
             side.argument_quality_score = f64::midpoint(one, other);
         }
@@ -165,7 +190,11 @@ pub fn exact_log(view: &View) -> Option<DebateLog> {
 
 /// The judge's words at a turn that begins so, after its clarification if there was one.
 fn verdict_of(view: &View, turn: &str) -> Option<Verdict> {
-    let mut said = view.turns.iter().rev().filter(|known| known.turn.starts_with(turn));
+    let mut said = view
+        .turns
+        .iter()
+        .rev()
+        .filter(|known| known.turn.starts_with(turn));
     said.find_map(|known| view.reply::<Verdict>(known, &|_| Ok(())))
 }
 
@@ -174,12 +203,19 @@ fn is_of_the_debate(turn: &TurnView) -> bool {
     DEBATE_PHASES.contains(&phase)
 }
 
-/// What turns used, failed attempts that were billed included. What was copied from another debate was paid there.
+/// What turns used, failed attempts that were billed included. What was copied from another debate
+/// was paid there.
 fn cost_of(view: &View, counts: impl Fn(&TurnView) -> bool) -> Cost {
     let turns = view.turns.iter().filter(|turn| counts(turn));
     let used = turns.flat_map(|turn| {
-        let failed = turn.faults.iter().filter_map(|fault| fault.usage.as_deref());
-        let answered = turn.usage.as_ref().filter(|_| turn.state == TurnState::Done && !turn.copied);
+        let failed = turn
+            .faults
+            .iter()
+            .filter_map(|fault| fault.usage.as_deref());
+        let answered = turn
+            .usage
+            .as_ref()
+            .filter(|_| turn.state == TurnState::Done && !turn.copied);
         failed.chain(answered)
     });
     used.fold(Cost::default(), |sum: Cost, usage: &Usage| Cost {

@@ -14,7 +14,8 @@ pub enum Clash {
     Indirect,
 }
 
-/// Every two operations that cannot both be followed, in the order they are given, named `C1`, `C2`, …
+/// Every two operations that cannot both be followed, in the order they are given, named `C1`,
+/// `C2`, …
 pub fn find(operations: &[Operation]) -> Vec<Conflict> {
     let mut found: Vec<Conflict> = Vec::new();
     for (at, first) in operations.iter().enumerate() {
@@ -44,13 +45,15 @@ pub fn clash(first: &Operation, second: &Operation) -> Clash {
     match (first.kind.effect(), second.kind.effect()) {
         (Effect::Adds, Effect::Removes) | (Effect::Removes, Effect::Adds) => Clash::Direct,
         // What is gone cannot be another one, nor clearer; and it cannot be two others at once.
-        (Effect::Changes, Effect::Changes | Effect::Removes) | (Effect::Removes, Effect::Changes) => Clash::Indirect,
+        (Effect::Changes, Effect::Changes | Effect::Removes)
+        | (Effect::Removes, Effect::Changes) => Clash::Indirect,
         (Effect::Removes, Effect::Keeps) | (Effect::Keeps, Effect::Removes) => Clash::Indirect,
         _ => Clash::None,
     }
 }
 
-/// Whether two operations are the same one, proposed twice. What is removed is gone, whatever was said with it.
+/// Whether two operations are the same one, proposed twice. What is removed is gone, whatever was
+/// said with it.
 pub fn is_same(first: &Operation, second: &Operation) -> bool {
     let removes = first.kind.effect() == Effect::Removes;
     first.kind == second.kind
@@ -61,9 +64,15 @@ pub fn is_same(first: &Operation, second: &Operation) -> bool {
 fn describe(first: &Operation, second: &Operation, clash: Clash) -> String {
     let target = crate::clean::on_one_line(&first.target);
     match clash {
-        Clash::Direct if first.kind.effect() == Effect::Adds => format!("Add vs Remove on '{target}'"),
+        Clash::Direct if first.kind.effect() == Effect::Adds => {
+            format!("Add vs Remove on '{target}'")
+        }
         Clash::Direct => format!("Remove vs Add on '{target}'"),
-        _ => format!("{} vs {} on '{target}'", first.kind.name(), second.kind.name()),
+        _ => format!(
+            "{} vs {} on '{target}'",
+            first.kind.name(),
+            second.kind.name()
+        ),
     }
 }
 
@@ -71,7 +80,9 @@ fn describe(first: &Operation, second: &Operation, clash: Clash) -> String {
 mod tests {
     use super::{
         super::operations::{
-            OperationKind::{AddConstraint, AddContext, Clarify, Remove, RemoveConstraint, Replace, Restructure},
+            OperationKind::{
+                AddConstraint, AddContext, Clarify, Remove, RemoveConstraint, Replace, Restructure,
+            },
             sample,
         },
         *,
@@ -119,13 +130,30 @@ mod tests {
         let found = find(&operations);
         let rows: Vec<_> = found
             .iter()
-            .map(|c| (c.id.as_str(), c.description.as_str(), c.operations.each_ref().map(String::as_str), c.is_direct))
+            .map(|c| {
+                (
+                    c.id.as_str(),
+                    c.description.as_str(),
+                    c.operations.each_ref().map(String::as_str),
+                    c.is_direct,
+                )
+            })
             .collect();
         assert_eq!(
             rows,
             [
-                ("C1", "Add vs Remove on 'Env access'", ["security#1", "testing#1"], true),
-                ("C2", "Replace vs Replace on 'title'", ["testing#2", "clarity#1"], false),
+                (
+                    "C1",
+                    "Add vs Remove on 'Env access'",
+                    ["security#1", "testing#1"],
+                    true
+                ),
+                (
+                    "C2",
+                    "Replace vs Replace on 'title'",
+                    ["testing#2", "clarity#1"],
+                    false
+                ),
             ]
         );
         assert_eq!(find(&[]), []);

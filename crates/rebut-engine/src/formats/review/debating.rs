@@ -1,5 +1,6 @@
-//! The debate between reviewers who contradict each other: each pair argues, answers, and is judged in both orders. What comes out
-//! is only logged: by now the merge is finished, and what is returned here has no way back to it.
+//! The debate between reviewers who contradict each other: each pair argues, answers, and is judged
+//! in both orders. What comes out is only logged: by now the merge is finished, and what is
+//! returned here has no way back to it.
 
 use super::{
     audit::{DebatedPair, FailedPair, JudgeFeedback, TIE},
@@ -47,19 +48,31 @@ struct Pair<'a> {
 /// How one pair ended: judged, or failed for a reason.
 type Heard = Result<(DebatedPair, [JudgeFeedback; 2]), String>;
 
-/// Runs the debate if it is wanted and there is something to debate. A pair that fails is listed; the others go on.
+/// Runs the debate if it is wanted and there is something to debate. A pair that fails is listed;
+/// the others go on.
 pub async fn run(debate: &Debate, case: &Case, reviewed: &Reviewed) -> Result<Debating, Halt> {
     let settings = &case.config.debate;
-    let not = |why: String| Ok(Debating { why_not: why, ..Debating::default() });
+    let not = |why: String| {
+        Ok(Debating {
+            why_not: why,
+            ..Debating::default()
+        })
+    };
     if !settings.enabled {
         return not("the debate is off".to_owned());
     }
     let found = reviewed.conflicts.len();
     if found < settings.min_conflicts_to_trigger {
-        return not(format!("{found} conflicts, {} needed", settings.min_conflicts_to_trigger));
+        return not(format!(
+            "{found} conflicts, {} needed",
+            settings.min_conflicts_to_trigger
+        ));
     }
     let chosen = pairs::select(&reviewed.conflicts, settings.max_pairs);
-    let pairs: Vec<Pair<'_>> = chosen.into_iter().filter_map(|conflict| Pair::of(conflict, debate.agents())).collect();
+    let pairs: Vec<Pair<'_>> = chosen
+        .into_iter()
+        .filter_map(|conflict| Pair::of(conflict, debate.agents()))
+        .collect();
     if pairs.is_empty() {
         return not("no two reviewers contradict each other directly".to_owned());
     }
@@ -78,7 +91,11 @@ pub async fn run(debate: &Debate, case: &Case, reviewed: &Reviewed) -> Result<De
         };
         debated.failed_pairs.push(pair.failed(why));
     }
-    Ok(Debating { debated: Some(debated), why_not: String::new(), stopped })
+    Ok(Debating {
+        debated: Some(debated),
+        why_not: String::new(),
+        stopped,
+    })
 }
 
 impl<'a> Pair<'a> {
@@ -87,13 +104,29 @@ impl<'a> Pair<'a> {
         let sides = [side(&conflict.agents[0])?, side(&conflict.agents[1])?];
         // Roles are what is learned about; two players of one role are told apart by their names.
         let by_role = sides[0].role != sides[1].role;
-        let names = sides.map(|side| if by_role { side.role.to_string() } else { side.name.to_string() });
-        Some(Self { conflict, sides, names })
+        let names = sides.map(|side| {
+            if by_role {
+                side.role.to_string()
+            } else {
+                side.name.to_string()
+            }
+        });
+        Some(Self {
+            conflict,
+            sides,
+            names,
+        })
     }
 
     fn failed(&self, why: String) -> FailedPair {
         let [role_a, role_b] = self.names.clone();
-        FailedPair { role_a, role_b, conflict: self.conflict.description.clone(), id: self.conflict.id.clone(), why }
+        FailedPair {
+            role_a,
+            role_b,
+            conflict: self.conflict.description.clone(),
+            id: self.conflict.id.clone(),
+            why,
+        }
     }
 
     /// A step of this pair alone, so that pairs can run side by side.
@@ -103,21 +136,62 @@ impl<'a> Pair<'a> {
 }
 
 /// One pair from its first argument to its verdict.
-async fn hear(debate: &Debate, case: &Case, reviewed: &Reviewed, pair: &Pair<'_>) -> Result<Heard, Halt> {
-    let proposed = pair.conflict.operations.each_ref().map(|id| reviewed.operation(id));
-    let [Some(first), Some(second)] = proposed else { return Err(Halt::Broken(format!("{} is about nothing", pair.conflict.id))) };
+async fn hear(
+    debate: &Debate,
+    case: &Case,
+    reviewed: &Reviewed,
+    pair: &Pair<'_>,
+) -> Result<Heard, Halt> {
+    let proposed = pair
+        .conflict
+        .operations
+        .each_ref()
+        .map(|id| reviewed.operation(id));
+    let [Some(first), Some(second)] = proposed else {
+        return Err(Halt::Broken(format!(
+            "{} is about nothing",
+            pair.conflict.id
+        )));
+    };
     let operations = [first, second];
-    let Some(judge) = only(debate.agents(), JUDGE) else { return Ok(Err("there is no judge on the panel".to_owned())) };
-    let steps = Steps { argue: pair.step("argue", 3), answer: pair.step("rebut", 4) };
+    let Some(judge) = only(debate.agents(), JUDGE) else {
+        return Ok(Err("there is no judge on the panel".to_owned()));
+    };
+    let steps = Steps {
+        argue: pair.step("argue", 3),
+        answer: pair.step("rebut", 4),
+    };
     let spoken = exchange(
         debate,
         &steps,
         pair.sides,
-        |side, notes| case.argue(debate, pair.sides[side], pair.conflict, [operations[side], operations[1 - side]], notes),
+        |side, notes| {
+            case.argue(
+                debate,
+                pair.sides[side],
+                pair.conflict,
+                [operations[side], operations[1 - side]],
+                notes,
+            )
+        },
         |side, notes, own: &Argument, other: &Argument| {
-            let own = Spoken { operation: operations[side], argument: Some(own), rebuttal: None };
-            let other = Spoken { operation: operations[1 - side], argument: Some(other), rebuttal: None };
-            case.rebut(debate, pair.sides[side], pair.conflict, [&own, &other], notes)
+            let own = Spoken {
+                operation: operations[side],
+                argument: Some(own),
+                rebuttal: None,
+            };
+            let other = Spoken {
+                operation: operations[1 - side],
+                argument: Some(other),
+                rebuttal: None,
+            };
+            case.rebut(
+                debate,
+                pair.sides[side],
+                pair.conflict,
+                [&own, &other],
+                notes,
+            )
         },
     )
     .await?;
@@ -126,32 +200,56 @@ async fn hear(debate: &Debate, case: &Case, reviewed: &Reviewed, pair: &Pair<'_>
     }
     let said = [0, 1].map(|side| spoken_by(&spoken, side, operations[side]));
     let step = pair.step("judge", 5);
-    let judged =
-        in_both_orders(debate, &step, judge, |order| case.judge(debate, judge, pair.conflict, [&said[0], &said[1]], order)).await?;
+    let judged = in_both_orders(debate, &step, judge, |order| {
+        case.judge(debate, judge, pair.conflict, [&said[0], &said[1]], order)
+    })
+    .await?;
     if !judged.is_complete() {
-        return Ok(Err(said_missing("no verdict in both orders: ", judged.absent())));
+        return Ok(Err(said_missing(
+            "no verdict in both orders: ",
+            judged.absent(),
+        )));
     }
     let (heard, ruling) = verdict(pair, &judged, judged_own_family(debate, &judged, &spoken));
-    debate.note(step.place(None), Event::VerdictRecorded(Arc::new(ruling))).await?;
+    debate
+        .note(step.place(None), Event::VerdictRecorded(Arc::new(ruling)))
+        .await?;
     Ok(Ok(heard))
 }
 
-fn spoken_by<'a>(spoken: &'a Exchange<Argument, Rebuttal>, side: usize, operation: &'a Operation) -> Spoken<'a> {
+fn spoken_by<'a>(
+    spoken: &'a Exchange<Argument, Rebuttal>,
+    side: usize,
+    operation: &'a Operation,
+) -> Spoken<'a> {
     let side = &spoken.sides[side];
     let (argument, rebuttal) = (side.argued.as_ref(), side.answered.as_ref());
-    Spoken { operation, argument: argument.map(|said| &said.reply), rebuttal: rebuttal.map(|said| &said.reply) }
+    Spoken {
+        operation,
+        argument: argument.map(|said| &said.reply),
+        rebuttal: rebuttal.map(|said| &said.reply),
+    }
 }
 
 fn said_missing<'a>(before: &str, absent: impl Iterator<Item = &'a Absence>) -> String {
-    let missing: Vec<String> = absent.map(|absence| format!("{} {} at {}", absence.agent, absence.reason, absence.turn)).collect();
+    let missing: Vec<String> = absent
+        .map(|absence| format!("{} {} at {}", absence.agent, absence.reason, absence.turn))
+        .collect();
     format!("{before}{}", missing.join("; "))
 }
 
 /// What two complete verdicts say of a pair, for the log and for the journal.
-fn verdict(pair: &Pair<'_>, judged: &Judged<Verdict>, own_family: bool) -> ((DebatedPair, [JudgeFeedback; 2]), Ruling) {
+fn verdict(
+    pair: &Pair<'_>,
+    judged: &Judged<Verdict>,
+    own_family: bool,
+) -> ((DebatedPair, [JudgeFeedback; 2]), Ruling) {
     let winner = judged.winner().map(|side| pair.names[side].clone());
     let feedback = [0, 1].map(|side| feedback(&pair.names[side], &marks_of(judged, side)));
-    let scores: BTreeMap<String, f64> = feedback.iter().map(|side| (side.role.clone(), side.argument_quality_score)).collect();
+    let scores: BTreeMap<String, f64> = feedback
+        .iter()
+        .map(|side| (side.role.clone(), side.argument_quality_score))
+        .collect();
     let [role_a, role_b] = pair.names.clone();
     let conflict = pair.conflict.description.clone();
     let debated = DebatedPair {
@@ -166,9 +264,17 @@ fn verdict(pair: &Pair<'_>, judged: &Judged<Verdict>, own_family: bool) -> ((Deb
         about: format!("{} {conflict}", pair.conflict.id),
         sides: pair.names.clone(),
         winner,
-        reasoning: said.first().map(|verdict| on_one_line(&verdict.reasoning)).unwrap_or_default(),
+        reasoning: said
+            .first()
+            .map(|verdict| on_one_line(&verdict.reasoning))
+            .unwrap_or_default(),
         key_points: Vec::new(),
-        confidence: mean(&said.iter().map(|verdict| verdict.confidence).collect::<Vec<_>>()),
+        confidence: mean(
+            &said
+                .iter()
+                .map(|verdict| verdict.confidence)
+                .collect::<Vec<_>>(),
+        ),
         scores,
         flipped: judged.flipped(),
         own_family,
@@ -178,7 +284,16 @@ fn verdict(pair: &Pair<'_>, judged: &Judged<Verdict>, own_family: bool) -> ((Deb
 
 /// The marks of one side in both orders, the forward one first.
 fn marks_of(judged: &Judged<Verdict>, side: usize) -> Vec<&Marks> {
-    judged.said().map(|(order, said)| if order.at(side) == 0 { &said.reply.first } else { &said.reply.second }).collect()
+    judged
+        .said()
+        .map(|(order, said)| {
+            if order.at(side) == 0 {
+                &said.reply.first
+            } else {
+                &said.reply.second
+            }
+        })
+        .collect()
 }
 
 fn feedback(role: &str, marks: &[&Marks]) -> JudgeFeedback {
@@ -188,7 +303,10 @@ fn feedback(role: &str, marks: &[&Marks]) -> JudgeFeedback {
             labels.push(label.clone());
         }
     }
-    let signal = marks.iter().map(|marks| &marks.policy_signal).find(|signal| !signal.is_empty());
+    let signal = marks
+        .iter()
+        .map(|marks| &marks.policy_signal)
+        .find(|signal| !signal.is_empty());
     JudgeFeedback {
         role: role.to_owned(),
         argument_quality_score: mean(&marks.iter().map(|marks| marks.score()).collect::<Vec<_>>()),

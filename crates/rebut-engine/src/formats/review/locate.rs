@@ -1,4 +1,5 @@
-//! Where an operation belongs: the file and the line, found by what the reviewer says or quotes. Never a file that is not there. Pure.
+//! Where an operation belongs: the file and the line, found by what the reviewer says or quotes.
+//! Never a file that is not there. Pure.
 
 use super::{
     case::{Input, TextKind},
@@ -35,35 +36,61 @@ impl<'a> Lines<'a> {
     pub fn of(input: &'a Input) -> Self {
         match input.kind {
             TextKind::Text => {
-                let lines = (1..).zip(input.text.lines()).map(|(number, text)| Line { file: 0, number, text });
-                Self { lines: lines.collect(), files: vec![input.file.clone()] }
+                let lines = (1..).zip(input.text.lines()).map(|(number, text)| Line {
+                    file: 0,
+                    number,
+                    text,
+                });
+                Self {
+                    lines: lines.collect(),
+                    files: vec![input.file.clone()],
+                }
             }
             TextKind::Diff => of_diff(&input.text),
         }
     }
 
-    /// Where an operation belongs: by the place the reviewer names, else by what it quotes there or as evidence.
+    /// Where an operation belongs: by the place the reviewer names, else by what it quotes there or
+    /// as evidence.
     pub fn find(&self, operation: &Operation) -> Option<Spot> {
         let said = operation.location.trim();
-        self.named(said).or_else(|| self.quoted(said)).or_else(|| self.quoted(&operation.evidence))
+        self.named(said)
+            .or_else(|| self.quoted(said))
+            .or_else(|| self.quoted(&operation.evidence))
     }
 
     /// `FILE:LINE`, `line 12`, `L12`, `12-14`; the file must be there.
     fn named(&self, said: &str) -> Option<Spot> {
-        let words = said.trim_start_matches("lines").trim_start_matches("line").trim_start_matches(['L', 'l', ' ', ':']);
+        let words = said
+            .trim_start_matches("lines")
+            .trim_start_matches("line")
+            .trim_start_matches(['L', 'l', ' ', ':']);
         if let Some(number) = leading_number(words).filter(|_| self.files.len() == 1) {
             return self.line_of(0, number);
         }
         let (path, rest) = said.rsplit_once(':').unwrap_or((said, ""));
         let path = path.trim().trim_matches(['`', '"', '\'']);
-        let file = self.files.iter().position(|known| !known.is_empty() && known == path)?;
-        let line = leading_number(rest.trim().trim_start_matches(['L', 'l'])).and_then(|number| self.line_of(file, number));
-        Some(line.unwrap_or(Spot { file: self.files[file].clone(), line: None }))
+        let file = self
+            .files
+            .iter()
+            .position(|known| !known.is_empty() && known == path)?;
+        let line = leading_number(rest.trim().trim_start_matches(['L', 'l']))
+            .and_then(|number| self.line_of(file, number));
+        Some(line.unwrap_or(Spot {
+            file: self.files[file].clone(),
+            line: None,
+        }))
     }
 
     fn line_of(&self, file: usize, number: usize) -> Option<Spot> {
-        let line = self.lines.iter().find(|line| line.file == file && line.number == number)?;
-        Some(Spot { file: self.files[file].clone(), line: Some(line.number) })
+        let line = self
+            .lines
+            .iter()
+            .find(|line| line.file == file && line.number == number)?;
+        Some(Spot {
+            file: self.files[file].clone(),
+            line: Some(line.number),
+        })
     }
 
     /// The first line on which a quotation begins.
@@ -74,17 +101,29 @@ impl<'a> Lines<'a> {
         }
         let count = self.lines.len();
         let holds = |from: usize, to: usize| {
-            in_one_line(&self.lines[from..to].iter().map(|line| line.text).collect::<Vec<_>>().join(" ")).contains(&bare)
+            in_one_line(
+                &self.lines[from..to]
+                    .iter()
+                    .map(|line| line.text)
+                    .collect::<Vec<_>>()
+                    .join(" "),
+            )
+            .contains(&bare)
         };
-        // What stands there twice is meant where it stands first: the earliest end, and from there back to where it begins.
+        // What stands there twice is meant where it stands first: the earliest end, and from there
+        // back to where it begins.
         let from = (0..count).find(|from| holds(*from, (from + WINDOW).min(count)))?;
         let end = (from + 1..=count).find(|end| holds(from, *end))?;
         let line = &self.lines[(from..end).rev().find(|start| holds(*start, end))?];
-        Some(Spot { file: self.files[line.file].clone(), line: Some(line.number) })
+        Some(Spot {
+            file: self.files[line.file].clone(),
+            line: Some(line.number),
+        })
     }
 }
 
-/// The lines a unified diff shows, by their numbers on the new side. Headings are told from changed lines by the counts of each hunk.
+/// The lines a unified diff shows, by their numbers on the new side. Headings are told from changed
+/// lines by the counts of each hunk.
 fn of_diff(text: &str) -> Lines<'_> {
     let (mut lines, mut files) = (Vec::new(), Vec::new());
     let (mut old_left, mut new_left, mut number) = (0_usize, 0_usize, 0_usize);
@@ -95,14 +134,25 @@ fn of_diff(text: &str) -> Lines<'_> {
             if sign == "\\" {
                 continue;
             }
-            lines.push(Line { file: files.len().saturating_sub(1), number: number.max(1), text: rest });
+            lines.push(Line {
+                file: files.len().saturating_sub(1),
+                number: number.max(1),
+                text: rest,
+            });
             let is_new = sign != "-";
-            (old_left, new_left) = (old_left - usize::from(sign != "+").min(old_left), new_left - usize::from(is_new).min(new_left));
+            (old_left, new_left) = (
+                old_left - usize::from(sign != "+").min(old_left),
+                new_left - usize::from(is_new).min(new_left),
+            );
             number += usize::from(is_new);
         } else if let Some(path) = line.strip_prefix("--- ") {
             before = path;
         } else if let Some(path) = line.strip_prefix("+++ ") {
-            let path = if path.trim() == "/dev/null" { before } else { path };
+            let path = if path.trim() == "/dev/null" {
+                before
+            } else {
+                path
+            };
             files.push(plain_path(path));
         } else if let Some(counts) = line.strip_prefix("@@ ").filter(|_| !files.is_empty()) {
             (old_left, number, new_left) = hunk(counts).unwrap_or_default();
@@ -124,8 +174,16 @@ fn hunk(counts: &str) -> Option<(usize, usize, usize)> {
 }
 
 fn plain_path(path: &str) -> String {
-    let path = path.split('\t').next().unwrap_or(path).trim().trim_matches('"');
-    path.strip_prefix("a/").or_else(|| path.strip_prefix("b/")).unwrap_or(path).to_owned()
+    let path = path
+        .split('\t')
+        .next()
+        .unwrap_or(path)
+        .trim()
+        .trim_matches('"');
+    path.strip_prefix("a/")
+        .or_else(|| path.strip_prefix("b/"))
+        .unwrap_or(path)
+        .to_owned()
 }
 
 fn leading_number(text: &str) -> Option<usize> {
@@ -160,22 +218,37 @@ diff --git a/gone.rs b/gone.rs
 ";
 
     /// A location, evidence, and the file and line they lead to.
-    type Row = (&'static str, &'static str, Option<(&'static str, Option<usize>)>);
+    type Row = (
+        &'static str,
+        &'static str,
+        Option<(&'static str, Option<usize>)>,
+    );
 
     fn spots(input: &Input, rows: &[Row]) {
         let lines = Lines::of(input);
         for (location, evidence, expected) in rows {
             let mut operation = sample("a", 1, Clarify, "t", "x");
-            (operation.location, operation.evidence) = ((*location).to_owned(), (*evidence).to_owned());
-            let expected = expected.map(|(file, line)| Spot { file: file.to_owned(), line });
+            (operation.location, operation.evidence) =
+                ((*location).to_owned(), (*evidence).to_owned());
+            let expected = expected.map(|(file, line)| Spot {
+                file: file.to_owned(),
+                line,
+            });
             assert_eq!(lines.find(&operation), expected, "{location} | {evidence}");
         }
     }
 
     #[test]
     fn places_in_a_text_are_lines_or_quotations_that_are_there() {
-        let text = "One rule.\nRead the\n  environment freely.\n3 retries\nOne rule.\nRead the environment freely.\n".to_owned();
-        let input = Input { title: "p".to_owned(), text, file: "p.md".to_owned(), ..Input::default() };
+        let text = "One rule.\nRead the\n  environment freely.\n3 retries\nOne rule.\nRead the \
+            environment freely.\n"
+            .to_owned();
+        let input = Input {
+            title: "p".to_owned(),
+            text,
+            file: "p.md".to_owned(),
+            ..Input::default()
+        };
         spots(
             &input,
             &[
@@ -199,7 +272,12 @@ diff --git a/gone.rs b/gone.rs
 
     #[test]
     fn places_in_a_diff_are_lines_of_its_new_side() {
-        let input = Input { title: "d".to_owned(), text: DIFF.to_owned(), kind: TextKind::Diff, ..Input::default() };
+        let input = Input {
+            title: "d".to_owned(),
+            text: DIFF.to_owned(),
+            kind: TextKind::Diff,
+            ..Input::default()
+        };
         spots(
             &input,
             &[

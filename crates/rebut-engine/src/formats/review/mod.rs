@@ -1,5 +1,6 @@
-//! Review: reviewers propose operations blind, contradictions are found, priority merges them, an editor applies what stands. Reviewers
-//! who contradict each other may debate it before a judge: that is logged, and never changes what was merged.
+//! Review: reviewers propose operations blind, contradictions are found, priority merges them, an
+//! editor applies what stands. Reviewers who contradict each other may debate it before a judge:
+//! that is logged, and never changes what was merged.
 
 pub mod audit;
 mod case;
@@ -40,7 +41,8 @@ use std::sync::Arc;
 pub const FORMAT: Format = Format {
     name: "review",
     version: 1,
-    about: "Reviewers propose operations on a text; contradictions are merged by priority, and an editor applies what stands.",
+    about: "Reviewers propose operations on a text; contradictions are merged by priority, and an \
+        editor applies what stands.",
     preset: include_str!("../../../presets/review.toml"),
     prompts: &[
         PromptFile::of::<case::Review>(),
@@ -62,28 +64,46 @@ pub const FORMAT: Format = Format {
     check,
     check_config: |config| Config::parse(config).map(drop),
     limits: |config| limits_by(config, "timeout_per_agent"),
-    // What matters most, the merge, takes no call: keeping room for the editor would only cost a reviewer.
+    // What matters most, the merge, takes no call: keeping room for the editor would only cost a
+    // reviewer.
     closing_calls: 0,
     run: |debate| -> Run<'_> { Box::pin(run(debate)) },
     choices: |_| Vec::new(),
     foresee,
     suffices,
-    reading: Some(Reading { heading: reading::heading, lines: reading::lines, transcript: reading::transcript, shortfall: |_| None }),
+    reading: Some(Reading {
+        heading: reading::heading,
+        lines: reading::lines,
+        transcript: reading::transcript,
+        shortfall: |_| None,
+    }),
 };
 
 /// The rules.
 pub async fn run(debate: &Debate) -> Result<Outcome, Halt> {
     let case = Case::of(debate)?;
-    let reviewers: Vec<&Agent> = debate.agents().iter().filter(|agent| is_reviewer(agent)).collect();
+    let reviewers: Vec<&Agent> = debate
+        .agents()
+        .iter()
+        .filter(|agent| is_reviewer(agent))
+        .collect();
     let step = Step::once("review", 1);
-    let reviews = debate.round(&step, reviewers.iter().copied(), |reviewer, notes| case.critique(debate, reviewer, notes)).await?;
+    let reviews = debate
+        .round(&step, reviewers.iter().copied(), |reviewer, notes| {
+            case.critique(debate, reviewer, notes)
+        })
+        .await?;
     let reviews = reviews.quorum(case.quorum(reviewers.len()))?;
     // From here on what stands is fixed: the editor reads it, the debate cannot reach it.
     let reviewed = Reviewed::of(&case, debate.agents(), &reviews);
     record(debate, &reviewed, &step).await?;
     let (edited, stopped) = edit(debate, &case, &reviewed).await?;
     let debating = match stopped {
-        Some(stop) => Debating { why_not: stop.why.clone(), stopped: Some(stop), ..Debating::default() },
+        Some(stop) => Debating {
+            why_not: stop.why.clone(),
+            stopped: Some(stop),
+            ..Debating::default()
+        },
         None => debating::run(debate, &case, &reviewed).await?,
     };
     outcome(debate, case, reviewed, edited, debating)
@@ -91,24 +111,47 @@ pub async fn run(debate: &Debate) -> Result<Outcome, Halt> {
 
 /// Records what cannot be followed together, and what stands.
 async fn record(debate: &Debate, reviewed: &Reviewed, step: &Step) -> Result<(), Halt> {
-    let found = ConflictsFound { conflicts: reviewed.conflicts.clone() };
-    debate.note(step.place(None), Event::ConflictsFound(Arc::new(found))).await?;
-    let merge = MergeRecorded {
-        merged: reviewed.merge.merged.iter().map(|merged| merged.operation.id.clone()).collect(),
-        dropped: reviewed.merge.dropped.iter().map(|dropped| dropped.operation.clone()).collect(),
+    let found = ConflictsFound {
+        conflicts: reviewed.conflicts.clone(),
     };
-    debate.note(step.place(None), Event::MergeRecorded(Arc::new(merge))).await
+    debate
+        .note(step.place(None), Event::ConflictsFound(Arc::new(found)))
+        .await?;
+    let merge = MergeRecorded {
+        merged: reviewed
+            .merge
+            .merged
+            .iter()
+            .map(|merged| merged.operation.id.clone())
+            .collect(),
+        dropped: reviewed
+            .merge
+            .dropped
+            .iter()
+            .map(|dropped| dropped.operation.clone())
+            .collect(),
+    };
+    debate
+        .note(step.place(None), Event::MergeRecorded(Arc::new(merge)))
+        .await
 }
 
 /// The revised text and what the editor did.
 type Edited = (Option<String>, Editing);
 
 /// Lets the editor apply what stands. Whatever happens to it, what stands stays.
-async fn edit(debate: &Debate, case: &Case, reviewed: &Reviewed) -> Result<(Edited, Option<LimitMet>), Halt> {
+async fn edit(
+    debate: &Debate,
+    case: &Case,
+    reviewed: &Reviewed,
+) -> Result<(Edited, Option<LimitMet>), Halt> {
     let merged = &reviewed.merge.merged;
     let none = |state, detail: &str| Ok(((None, Editing::none(state, detail)), None));
     if case.input.kind == TextKind::Diff {
-        return none(EditState::Diff, "a diff is not edited; the merged operations are the review");
+        return none(
+            EditState::Diff,
+            "a diff is not edited; the merged operations are the review",
+        );
     }
     if !case.config.edit {
         return none(EditState::Off, "editing is off");
@@ -119,13 +162,27 @@ async fn edit(debate: &Debate, case: &Case, reviewed: &Reviewed) -> Result<(Edit
     let Some(editor) = only(debate.agents(), EDITOR) else {
         return none(EditState::NoEditor, "there is no editor on the panel");
     };
-    match debate.turn(&Step::once("edit", 2), editor, case.edit(debate, editor, merged)).await {
+    match debate
+        .turn(
+            &Step::once("edit", 2),
+            editor,
+            case.edit(debate, editor, merged),
+        )
+        .await
+    {
         Ok(Ok(said)) => Ok((applied(said.reply, reviewed), None)),
         Ok(Err(absence)) => {
-            let detail = format!("the editor {}: {}", absence.reason, crate::clean::on_one_line(&absence.detail));
+            let detail = format!(
+                "the editor {}: {}",
+                absence.reason,
+                crate::clean::on_one_line(&absence.detail)
+            );
             none(EditState::Missing, &detail)
         }
-        Err(Halt::Stopped(stop)) => Ok(((None, Editing::none(EditState::Stopped, stop.why.clone())), Some(stop))),
+        Err(Halt::Stopped(stop)) => Ok((
+            (None, Editing::none(EditState::Stopped, stop.why.clone())),
+            Some(stop),
+        )),
         Err(halt) => Err(halt),
     }
 }
@@ -133,7 +190,9 @@ async fn edit(debate: &Debate, case: &Case, reviewed: &Reviewed) -> Result<(Edit
 /// What an editor's reply means: it knows the operations as `O1`, `O2`, …
 fn applied(revision: Revision, reviewed: &Reviewed) -> Edited {
     let named = |label: &str| {
-        let number: Option<usize> = label.strip_prefix('O').and_then(|number| number.parse().ok());
+        let number: Option<usize> = label
+            .strip_prefix('O')
+            .and_then(|number| number.parse().ok());
         let merged = number.and_then(|number| reviewed.merge.merged.get(number.checked_sub(1)?));
         merged.map_or_else(|| label.to_owned(), |merged| merged.operation.id.clone())
     };
@@ -143,7 +202,10 @@ fn applied(revision: Revision, reviewed: &Reviewed) -> Edited {
         not_applied: revision
             .not_applied
             .into_iter()
-            .map(|left| NotApplied { operation: named(&left.operation), reason: left.reason })
+            .map(|left| NotApplied {
+                operation: named(&left.operation),
+                reason: left.reason,
+            })
             .collect(),
         detail: String::new(),
     };
@@ -151,7 +213,13 @@ fn applied(revision: Revision, reviewed: &Reviewed) -> Edited {
 }
 
 /// The outcome; a limit that was met leaves what stands.
-fn outcome(debate: &Debate, case: Case, reviewed: Reviewed, (edited, editing): Edited, debating: Debating) -> Result<Outcome, Halt> {
+fn outcome(
+    debate: &Debate,
+    case: Case,
+    reviewed: Reviewed,
+    (edited, editing): Edited,
+    debating: Debating,
+) -> Result<Outcome, Halt> {
     let result = ReviewResult {
         title: case.input.title,
         kind: case.input.kind,
@@ -167,7 +235,13 @@ fn outcome(debate: &Debate, case: Case, reviewed: Reviewed, (edited, editing): E
         debate: debating.debated,
         no_debate: debating.why_not,
     };
-    Outcome::with_result(Ending::Completed, &result.summary(), &result, debating.stopped, debate.absences())
+    Outcome::with_result(
+        Ending::Completed,
+        &result.summary(),
+        &result,
+        debating.stopped,
+        debate.absences(),
+    )
 }
 
 fn check(input: &Value, config: &Value, agents: &[Agent]) -> Result<String, String> {
@@ -183,17 +257,29 @@ fn check(input: &Value, config: &Value, agents: &[Agent]) -> Result<String, Stri
         }
     }
     if config.min_reviewers > reviewers {
-        return Err(format!("min_reviewers is {}, but there are only {reviewers} reviewers", config.min_reviewers));
+        return Err(format!(
+            "min_reviewers is {}, but there are only {reviewers} reviewers",
+            config.min_reviewers
+        ));
     }
     if config.debate.enabled && only(agents, JUDGE).is_none() {
-        return Err("the debate needs a judge: add an agent with the role `judge`, or leave debate.enabled false".to_owned());
+        return Err(
+            "the debate needs a judge: add an agent with the role `judge`, or leave \
+            debate.enabled false"
+                .to_owned(),
+        );
     }
     Ok(input.title)
 }
 
 /// A quorum of reviewers; the text need not be revised.
 fn suffices(config: &Value, agents: &[Agent], can_answer: &[bool]) -> bool {
-    let reviewers: Vec<bool> = agents.iter().zip(can_answer).filter(|(agent, _)| is_reviewer(agent)).map(|(_, can)| *can).collect();
+    let reviewers: Vec<bool> = agents
+        .iter()
+        .zip(can_answer)
+        .filter(|(agent, _)| is_reviewer(agent))
+        .map(|(_, can)| *can)
+        .collect();
     let needed = Config::parse(config).map_or(1, |config| config.quorum(reviewers.len()));
     reviewers.iter().filter(|can| **can).count() >= needed
 }
@@ -201,16 +287,44 @@ fn suffices(config: &Value, agents: &[Agent], can_answer: &[bool]) -> bool {
 fn foresee(input: &Value, config: &Value, agents: &[Agent]) -> Result<Vec<Foreseen>, String> {
     let (input, config) = (Input::parse(input)?, Config::parse(config)?);
     let place = |role: &str| agents.iter().position(|agent| &*agent.role == role);
-    let reviewers: Vec<usize> = (0..agents.len()).filter(|at| is_reviewer(&agents[*at])).collect();
-    let mut calls: Vec<Foreseen> = reviewers.iter().map(|agent| Foreseen { agent: *agent, hears: 0, is_sure: true }).collect();
+    let reviewers: Vec<usize> = (0..agents.len())
+        .filter(|at| is_reviewer(&agents[*at]))
+        .collect();
+    let mut calls: Vec<Foreseen> = reviewers
+        .iter()
+        .map(|agent| Foreseen {
+            agent: *agent,
+            hears: 0,
+            is_sure: true,
+        })
+        .collect();
     if let Some(agent) = place(EDITOR).filter(|_| config.edit && input.kind == TextKind::Text) {
-        calls.push(Foreseen { agent, hears: reviewers.len(), is_sure: false });
+        calls.push(Foreseen {
+            agent,
+            hears: reviewers.len(),
+            is_sure: false,
+        });
     }
-    let (Some(judge), true, [first, second, ..]) = (place(JUDGE), config.debate.enabled, &*reviewers) else { return Ok(calls) };
+    let (Some(judge), true, [first, second, ..]) =
+        (place(JUDGE), config.debate.enabled, &*reviewers)
+    else {
+        return Ok(calls);
+    };
     // Who will contradict whom nobody knows; any two stand for them.
     for _ in 0..config.debate.max_pairs {
-        let spoken = [(*first, 2), (*second, 2), (*first, 4), (*second, 4), (judge, 6), (judge, 6)];
-        calls.extend(spoken.map(|(agent, hears)| Foreseen { agent, hears, is_sure: false }));
+        let spoken = [
+            (*first, 2),
+            (*second, 2),
+            (*first, 4),
+            (*second, 4),
+            (judge, 6),
+            (judge, 6),
+        ];
+        calls.extend(spoken.map(|(agent, hears)| Foreseen {
+            agent,
+            hears,
+            is_sure: false,
+        }));
     }
     Ok(calls)
 }

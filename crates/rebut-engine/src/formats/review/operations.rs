@@ -5,7 +5,9 @@ use serde::{Deserialize, Serialize};
 use std::sync::Arc;
 
 /// A kind of operation.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, JsonSchema)]
+#[derive(
+    Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, JsonSchema,
+)]
 pub enum OperationKind {
     /// A rule is added.
     AddConstraint,
@@ -53,24 +55,81 @@ pub struct KindRow {
 
 /// Every kind there is: prompts, conflicts, reports and schemas read it.
 pub const KINDS: &[KindRow] = &[
-    row(OperationKind::AddConstraint, "AddConstraint", Effect::Adds, '+', "add a rule that must hold"),
-    row(OperationKind::RemoveConstraint, "RemoveConstraint", Effect::Removes, '−', "take a rule away"),
-    row(OperationKind::AddContext, "AddContext", Effect::Adds, '+', "add what a reader needs to know"),
-    row(OperationKind::Clarify, "Clarify", Effect::Keeps, '~', "say the same more clearly"),
-    row(OperationKind::Restructure, "Restructure", Effect::Changes, '~', "put parts into another order or shape"),
-    row(OperationKind::Replace, "Replace", Effect::Changes, '~', "say or do a passage otherwise"),
-    row(OperationKind::Remove, "Remove", Effect::Removes, '−', "take a passage out"),
+    row(
+        OperationKind::AddConstraint,
+        "AddConstraint",
+        Effect::Adds,
+        '+',
+        "add a rule that must hold",
+    ),
+    row(
+        OperationKind::RemoveConstraint,
+        "RemoveConstraint",
+        Effect::Removes,
+        '−',
+        "take a rule away",
+    ),
+    row(
+        OperationKind::AddContext,
+        "AddContext",
+        Effect::Adds,
+        '+',
+        "add what a reader needs to know",
+    ),
+    row(
+        OperationKind::Clarify,
+        "Clarify",
+        Effect::Keeps,
+        '~',
+        "say the same more clearly",
+    ),
+    row(
+        OperationKind::Restructure,
+        "Restructure",
+        Effect::Changes,
+        '~',
+        "put parts into another order or shape",
+    ),
+    row(
+        OperationKind::Replace,
+        "Replace",
+        Effect::Changes,
+        '~',
+        "say or do a passage otherwise",
+    ),
+    row(
+        OperationKind::Remove,
+        "Remove",
+        Effect::Removes,
+        '−',
+        "take a passage out",
+    ),
 ];
 
-const fn row(kind: OperationKind, name: &'static str, effect: Effect, sign: char, about: &'static str) -> KindRow {
-    KindRow { kind, name, effect, sign, about }
+const fn row(
+    kind: OperationKind,
+    name: &'static str,
+    effect: Effect,
+    sign: char,
+    about: &'static str,
+) -> KindRow {
+    KindRow {
+        kind,
+        name,
+        effect,
+        sign,
+        about,
+    }
 }
 
 impl OperationKind {
     /// Its row.
     pub fn row(self) -> &'static KindRow {
         // A test holds that every kind has one.
-        KINDS.iter().find(|row| row.kind == self).unwrap_or(&KINDS[0])
+        KINDS
+            .iter()
+            .find(|row| row.kind == self)
+            .unwrap_or(&KINDS[0])
     }
 
     /// Its name.
@@ -85,7 +144,9 @@ impl OperationKind {
 }
 
 /// How much it matters.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, JsonSchema)]
+#[derive(
+    Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, JsonSchema,
+)]
 #[serde(rename_all = "snake_case")]
 pub enum Severity {
     /// Nice to have.
@@ -114,7 +175,9 @@ impl Severity {
 
     /// The severity of that name.
     pub fn parse(word: &str) -> Option<Self> {
-        Self::ALL.into_iter().find(|severity| severity.as_str().eq_ignore_ascii_case(word.trim()))
+        Self::ALL
+            .into_iter()
+            .find(|severity| severity.as_str().eq_ignore_ascii_case(word.trim()))
     }
 }
 
@@ -157,7 +220,8 @@ impl Operation {
 /// An operation that stands.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Merged {
-    /// The operation, in the words of the first who proposed it; as severe as the most worried of them says.
+    /// The operation, in the words of the first who proposed it; as severe as the most worried of
+    /// them says.
     #[serde(flatten)]
     pub operation: Operation,
     /// Everybody who proposed it, first the one whose words stand.
@@ -181,15 +245,32 @@ pub struct Dropped {
 pub fn normalised(text: &str) -> String {
     const ARTICLES: [&str; 3] = ["a", "an", "the"];
     let lower = text.to_lowercase();
-    let words: Vec<&str> = lower.split(|c: char| !c.is_alphanumeric()).filter(|word| !word.is_empty()).collect();
-    let telling: Vec<&str> = words.iter().copied().filter(|word| !ARTICLES.contains(word)).collect();
+    let words: Vec<&str> = lower
+        .split(|c: char| !c.is_alphanumeric())
+        .filter(|word| !word.is_empty())
+        .collect();
+    let telling: Vec<&str> = words
+        .iter()
+        .copied()
+        .filter(|word| !ARTICLES.contains(word))
+        .collect();
     // A target called `A` is still a target.
-    if telling.is_empty() { words.join(" ") } else { telling.join(" ") }
+    if telling.is_empty() {
+        words.join(" ")
+    } else {
+        telling.join(" ")
+    }
 }
 
 /// An operation for tests: who, which number, what kind, about what, saying what.
 #[cfg(test)]
-pub(super) fn sample(by: &str, number: usize, kind: OperationKind, target: &str, text: &str) -> Operation {
+pub(super) fn sample(
+    by: &str,
+    number: usize,
+    kind: OperationKind,
+    target: &str,
+    text: &str,
+) -> Operation {
     Operation {
         id: format!("{by}#{number}"),
         by: by.into(),
@@ -225,10 +306,20 @@ mod tests {
             assert_eq!(serde_json::to_value(kind).expect("JSON"), kind.name());
         }
         for severity in Severity::ALL {
-            assert_eq!(serde_json::to_value(severity).expect("JSON"), severity.as_str());
-            assert_eq!(Severity::parse(&severity.as_str().to_uppercase()), Some(severity));
+            assert_eq!(
+                serde_json::to_value(severity).expect("JSON"),
+                severity.as_str()
+            );
+            assert_eq!(
+                Severity::parse(&severity.as_str().to_uppercase()),
+                Some(severity)
+            );
         }
-        assert!(Severity::Critical > Severity::High && Severity::High > Severity::Medium && Severity::Medium > Severity::Low);
+        assert!(
+            Severity::Critical > Severity::High
+                && Severity::High > Severity::Medium
+                && Severity::Medium > Severity::Low
+        );
     }
 
     #[test]

@@ -1,4 +1,5 @@
-//! What reviewers, the editor, the two sides of a pair and the judge reply, and what each reply must fulfil.
+//! What reviewers, the editor, the two sides of a pair and the judge reply, and what each reply
+//! must fulfil.
 
 use super::operations::{OperationKind, Severity, normalised};
 use crate::{clean::on_one_line, formats::question::number, moves::judge::Comparison, reply};
@@ -162,10 +163,15 @@ impl Critique {
             return Err("\"summary\" is empty".to_owned());
         }
         if self.operations.len() > most {
-            return Err(format!("{} operations; give the {most} that matter most", self.operations.len()));
+            return Err(format!(
+                "{} operations; give the {most} that matter most",
+                self.operations.len()
+            ));
         }
         for (number, operation) in (1..).zip(&mut self.operations) {
-            operation.check().map_err(|problem| format!("operation {number}: {problem}"))?;
+            operation
+                .check()
+                .map_err(|problem| format!("operation {number}: {problem}"))?;
         }
         Ok(())
     }
@@ -183,30 +189,42 @@ impl Proposal {
             return Err("\"rationale\" is empty".to_owned());
         }
         if self.text.trim().is_empty() && self.kind.effect() != Effect::Removes {
-            return Err(format!("\"text\" is empty; {} needs what to add or change", self.kind.name()));
+            return Err(format!(
+                "\"text\" is empty; {} needs what to add or change",
+                self.kind.name()
+            ));
         }
         check_share("confidence", self.confidence)
     }
 }
 
 impl Revision {
-    /// Every one of `count` operations, named `O1` to `On`, is either applied or not, and the text is there.
+    /// Every one of `count` operations, named `O1` to `On`, is either applied or not, and the text
+    /// is there.
     pub fn check(&mut self, count: usize) -> Result<(), String> {
         if self.revised.trim().is_empty() {
             return Err("\"revised\" is empty; give the whole text".to_owned());
         }
-        let named = self.applied.iter_mut().chain(self.not_applied.iter_mut().map(|left| &mut left.operation));
+        let named = self
+            .applied
+            .iter_mut()
+            .chain(self.not_applied.iter_mut().map(|left| &mut left.operation));
         let mut seen = vec![false; count];
         for name in named {
             let number = number_of(name).filter(|number| (1..=count).contains(number));
-            let Some(number) = number else { return Err(format!("there is no operation \"{}\"", on_one_line(name))) };
+            let Some(number) = number else {
+                return Err(format!("there is no operation \"{}\"", on_one_line(name)));
+            };
             if std::mem::replace(&mut seen[number - 1], true) {
                 return Err(format!("operation O{number} is named twice"));
             }
             *name = format!("O{number}");
         }
         match seen.iter().position(|seen| !seen) {
-            Some(at) => Err(format!("operation O{} is neither in \"applied\" nor in \"not_applied\"", at + 1)),
+            Some(at) => Err(format!(
+                "operation O{} is neither in \"applied\" nor in \"not_applied\"",
+                at + 1
+            )),
             None => Ok(()),
         }
     }
@@ -214,7 +232,10 @@ impl Revision {
 
 /// The number behind `O3`, also written `o3`, `O-3` or `#3`.
 fn number_of(name: &str) -> Option<usize> {
-    name.trim().trim_start_matches(['O', 'o', '#', '-', ' ']).parse().ok()
+    name.trim()
+        .trim_start_matches(['O', 'o', '#', '-', ' '])
+        .parse()
+        .ok()
 }
 
 impl Argument {
@@ -244,12 +265,20 @@ impl Verdict {
             return Err("\"reasoning\" is empty".to_owned());
         }
         check_share("confidence", self.confidence)?;
-        self.first.check().map_err(|problem| format!("\"first\": {problem}"))?;
-        self.second.check().map_err(|problem| format!("\"second\": {problem}"))?;
+        self.first
+            .check()
+            .map_err(|problem| format!("\"first\": {problem}"))?;
+        self.second
+            .check()
+            .map_err(|problem| format!("\"second\": {problem}"))?;
         let [first, second] = [self.first.score(), self.second.score()];
         match self.winner {
-            Winner::First if first < second => Err("\"winner\" is first, but second has the higher marks".to_owned()),
-            Winner::Second if second < first => Err("\"winner\" is second, but first has the higher marks".to_owned()),
+            Winner::First if first < second => {
+                Err("\"winner\" is first, but second has the higher marks".to_owned())
+            }
+            Winner::Second if second < first => {
+                Err("\"winner\" is second, but first has the higher marks".to_owned())
+            }
             _ => Ok(()),
         }
     }
@@ -268,18 +297,30 @@ impl Marks {
             ("calibration", self.calibration),
             ("responsiveness", self.responsiveness),
         ];
-        if let Some((name, mark)) = marks.into_iter().find(|(_, mark)| !(0.0..=10.0).contains(mark)) {
+        if let Some((name, mark)) = marks
+            .into_iter()
+            .find(|(_, mark)| !(0.0..=10.0).contains(mark))
+        {
             return Err(format!("\"{name}\" must be from 0 to 10, not {mark}"));
         }
         self.policy_signal = on_one_line(&self.policy_signal);
-        self.labels = self.labels.iter().map(|label| on_one_line(label)).filter(|label| !label.is_empty()).collect();
+        self.labels = self
+            .labels
+            .iter()
+            .map(|label| on_one_line(label))
+            .filter(|label| !label.is_empty())
+            .collect();
         self.labels.truncate(MOST_LABELS);
         Ok(())
     }
 }
 
 fn check_share(name: &str, value: f64) -> Result<(), String> {
-    if (0.0..=1.0).contains(&value) { Ok(()) } else { Err(format!("\"{name}\" must be from 0 to 1, not {value}")) }
+    if (0.0..=1.0).contains(&value) {
+        Ok(())
+    } else {
+        Err(format!("\"{name}\" must be from 0 to 1, not {value}"))
+    }
 }
 
 #[cfg(test)]
@@ -298,47 +339,111 @@ mod tests {
         };
         let rows = [
             (operation("severity", json!("critical")), Ok(())),
-            (json!({"summary": "fine", "operations": []}).to_string(), Ok(())),
-            (json!({"summary": " ", "operations": []}).to_string(), Err("\"summary\" is empty")),
-            (operation("target", json!("…")), Err("operation 1: \"target\" names nothing")),
-            (operation("text", json!(" ")), Err("operation 1: \"text\" is empty; AddConstraint needs")),
-            (operation("rationale", json!("")), Err("operation 1: \"rationale\" is empty")),
-            (operation("confidence", json!(7)), Err("operation 1: \"confidence\" must be from 0 to 1, not 7")),
-            (operation("kind", json!("Delete")), Err("unknown variant `Delete`")),
-            (operation("severity", json!("severe")), Err("unknown variant `severe`")),
+            (
+                json!({"summary": "fine", "operations": []}).to_string(),
+                Ok(()),
+            ),
+            (
+                json!({"summary": " ", "operations": []}).to_string(),
+                Err("\"summary\" is empty"),
+            ),
+            (
+                operation("target", json!("…")),
+                Err("operation 1: \"target\" names nothing"),
+            ),
+            (
+                operation("text", json!(" ")),
+                Err("operation 1: \"text\" is empty; AddConstraint needs"),
+            ),
+            (
+                operation("rationale", json!("")),
+                Err("operation 1: \"rationale\" is empty"),
+            ),
+            (
+                operation("confidence", json!(7)),
+                Err("operation 1: \"confidence\" must be from 0 to 1, not 7"),
+            ),
+            (
+                operation("kind", json!("Delete")),
+                Err("unknown variant `Delete`"),
+            ),
+            (
+                operation("severity", json!("severe")),
+                Err("unknown variant `severe`"),
+            ),
         ];
         for (text, expected) in rows {
-            let found = extract::<Critique>(&text, &|critique: &mut Critique| critique.check(3)).map(drop);
+            let found =
+                extract::<Critique>(&text, &|critique: &mut Critique| critique.check(3)).map(drop);
             match (found, expected) {
                 (Ok(()), Ok(())) => {}
                 (Err(problem), Err(begins)) if problem.starts_with(begins) => {}
                 (found, expected) => panic!("{text}: {found:?}, not {expected:?}"),
             }
         }
-        let mut many: Critique = serde_json::from_str(&operation("location", json!("line 2"))).expect("JSON");
+        let mut many: Critique =
+            serde_json::from_str(&operation("location", json!("line 2"))).expect("JSON");
         many.operations = vec![many.operations[0].clone(); 4];
-        assert_eq!(many.check(3), Err("4 operations; give the 3 that matter most".to_owned()));
+        assert_eq!(
+            many.check(3),
+            Err("4 operations; give the 3 that matter most".to_owned())
+        );
     }
 
     #[test]
     fn an_editor_accounts_for_every_operation() {
-        let left = |name: &str| NotApplied { operation: name.to_owned(), reason: "unclear".to_owned() };
+        let left = |name: &str| NotApplied {
+            operation: name.to_owned(),
+            reason: "unclear".to_owned(),
+        };
         let rows = [
             (vec!["O1", "O2"], vec![], Ok(())),
             (vec!["o2"], vec![left("#1")], Ok(())),
-            (vec!["O1"], vec![], Err("operation O2 is neither in \"applied\" nor in \"not_applied\"")),
+            (
+                vec!["O1"],
+                vec![],
+                Err("operation O2 is neither in \"applied\" nor in \"not_applied\""),
+            ),
             (vec!["O1", "O1"], vec![], Err("operation O1 is named twice")),
-            (vec!["O1", "O2"], vec![left("O2")], Err("operation O2 is named twice")),
-            (vec!["O1", "O3"], vec![], Err("there is no operation \"O3\"")),
-            (vec!["security#1"], vec![], Err("there is no operation \"security#1\"")),
+            (
+                vec!["O1", "O2"],
+                vec![left("O2")],
+                Err("operation O2 is named twice"),
+            ),
+            (
+                vec!["O1", "O3"],
+                vec![],
+                Err("there is no operation \"O3\""),
+            ),
+            (
+                vec!["security#1"],
+                vec![],
+                Err("there is no operation \"security#1\""),
+            ),
         ];
         for (applied, not_applied, expected) in rows {
             let applied: Vec<String> = applied.into_iter().map(str::to_owned).collect();
-            let mut revision = Revision { revised: "text".to_owned(), applied, not_applied };
-            assert_eq!(revision.check(2), expected.map_err(str::to_owned), "{revision:?}");
+            let mut revision = Revision {
+                revised: "text".to_owned(),
+                applied,
+                not_applied,
+            };
+            assert_eq!(
+                revision.check(2),
+                expected.map_err(str::to_owned),
+                "{revision:?}"
+            );
         }
-        let mut empty = Revision { revised: " \n".to_owned(), applied: vec![], not_applied: vec![] };
-        assert!(empty.check(0).is_err_and(|problem| problem.starts_with("\"revised\" is empty")));
+        let mut empty = Revision {
+            revised: " \n".to_owned(),
+            applied: vec![],
+            not_applied: vec![],
+        };
+        assert!(
+            empty
+                .check(0)
+                .is_err_and(|problem| problem.starts_with("\"revised\" is empty"))
+        );
     }
 
     #[test]

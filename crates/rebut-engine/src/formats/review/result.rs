@@ -1,4 +1,5 @@
-//! The result of a review: what was proposed, what stands, the revised text, and what the debate gave. Pure.
+//! The result of a review: what was proposed, what stands, the revised text, and what the debate
+//! gave. Pure.
 
 use super::{
     audit::{DebatedPair, FailedPair, JudgeFeedback},
@@ -104,11 +105,17 @@ pub enum EditState {
 impl Editing {
     /// No revised text, for that reason.
     pub fn none(state: EditState, detail: impl Into<String>) -> Self {
-        Self { state, applied: Vec::new(), not_applied: Vec::new(), detail: detail.into() }
+        Self {
+            state,
+            applied: Vec::new(),
+            not_applied: Vec::new(),
+            detail: detail.into(),
+        }
     }
 }
 
-/// What the debate between reviewers gave, as far as a format knows it; the audit entry adds what it cost.
+/// What the debate between reviewers gave, as far as a format knows it; the audit entry adds what
+/// it cost.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Debated {
     /// The pairs that were judged.
@@ -120,7 +127,8 @@ pub struct Debated {
     pub failed_pairs: Vec<FailedPair>,
 }
 
-/// What the reviewers said and what follows from it. It is finished before anybody debates, and nothing can change it afterwards.
+/// What the reviewers said and what follows from it. It is finished before anybody debates, and
+/// nothing can change it afterwards.
 pub struct Reviewed {
     /// Who reviewed.
     pub reviewers: Vec<Reviewer>,
@@ -138,15 +146,32 @@ impl Reviewed {
     /// What follows from the reviewers' replies.
     pub fn of(case: &Case, agents: &[Agent], reviews: &Round<Critique>) -> Self {
         let source = Source::new(&case.input.text);
-        let role_of =
-            |name: &str| agents.iter().find(|agent| *agent.name == *name).map_or_else(String::new, |agent| agent.role.to_string());
-        let operations: Vec<Operation> = reviews.said.iter().flat_map(|said| operations_of(said, &source)).collect();
-        let panel: Vec<(&Arc<str>, &str)> = agents.iter().map(|agent| (&agent.name, &*agent.role)).collect();
-        let heard: Vec<(&Arc<str>, &str)> =
-            panel.into_iter().filter(|(name, _)| reviews.said.iter().any(|said| said.agent == **name)).collect();
+        let role_of = |name: &str| {
+            agents
+                .iter()
+                .find(|agent| *agent.name == *name)
+                .map_or_else(String::new, |agent| agent.role.to_string())
+        };
+        let operations: Vec<Operation> = reviews
+            .said
+            .iter()
+            .flat_map(|said| operations_of(said, &source))
+            .collect();
+        let panel: Vec<(&Arc<str>, &str)> = agents
+            .iter()
+            .map(|agent| (&agent.name, &*agent.role))
+            .collect();
+        let heard: Vec<(&Arc<str>, &str)> = panel
+            .into_iter()
+            .filter(|(name, _)| reviews.said.iter().any(|said| said.agent == **name))
+            .collect();
         let order = by_priority(&heard, &case.config.priority);
         Self {
-            reviewers: reviews.said.iter().map(|said| reviewer(said, role_of(&said.agent))).collect(),
+            reviewers: reviews
+                .said
+                .iter()
+                .map(|said| reviewer(said, role_of(&said.agent)))
+                .collect(),
             conflicts: conflicts::find(&operations),
             merge: merge(&operations, &order),
             order: order.into_iter().cloned().collect(),
@@ -161,59 +186,105 @@ impl Reviewed {
 }
 
 fn reviewer(said: &Said<Critique>, role: String) -> Reviewer {
-    Reviewer { name: said.agent.to_string(), role, summary: said.reply.summary.clone(), operations: said.reply.operations.len() }
+    Reviewer {
+        name: said.agent.to_string(),
+        role,
+        summary: said.reply.summary.clone(),
+        operations: said.reply.operations.len(),
+    }
 }
 
-/// A reviewer's operations under their names, each with whether its evidence really stands in the text.
-fn operations_of<'a>(said: &'a Said<Critique>, source: &'a Source) -> impl Iterator<Item = Operation> + 'a {
-    (1..).zip(&said.reply.operations).map(|(number, proposal)| Operation {
-        id: format!("{}#{number}", said.agent),
-        by: said.agent.clone(),
-        kind: proposal.kind,
-        severity: proposal.severity,
-        target: proposal.target.clone(),
-        location: proposal.location.clone(),
-        text: proposal.text.clone(),
-        rationale: proposal.rationale.clone(),
-        verified: source.holds(&proposal.evidence),
-        evidence: proposal.evidence.clone(),
-        confidence: proposal.confidence,
-    })
+/// A reviewer's operations under their names, each with whether its evidence really stands in the
+/// text.
+fn operations_of<'a>(
+    said: &'a Said<Critique>,
+    source: &'a Source,
+) -> impl Iterator<Item = Operation> + 'a {
+    (1..)
+        .zip(&said.reply.operations)
+        .map(|(number, proposal)| Operation {
+            id: format!("{}#{number}", said.agent),
+            by: said.agent.clone(),
+            kind: proposal.kind,
+            severity: proposal.severity,
+            target: proposal.target.clone(),
+            location: proposal.location.clone(),
+            text: proposal.text.clone(),
+            rationale: proposal.rationale.clone(),
+            verified: source.holds(&proposal.evidence),
+            evidence: proposal.evidence.clone(),
+            confidence: proposal.confidence,
+        })
 }
 
 impl ReviewResult {
     /// The result of a review that has one.
     pub fn of(view: &View) -> Option<Self> {
         let outcome = view.outcome.as_ref()?;
-        let is_review = view.started.as_ref().is_some_and(|started| started.format == super::FORMAT.name);
-        if is_review { serde_json::from_value(outcome.result.clone()).ok() } else { None }
+        let is_review = view
+            .started
+            .as_ref()
+            .is_some_and(|started| started.format == super::FORMAT.name);
+        if is_review {
+            serde_json::from_value(outcome.result.clone()).ok()
+        } else {
+            None
+        }
     }
 
-    /// How many merged operations there are of each severity, the worst first; none of which there are none.
+    /// How many merged operations there are of each severity, the worst first; none of which there
+    /// are none.
     pub fn by_severity(&self) -> Vec<(Severity, usize)> {
-        let count = |severity| self.merged.iter().filter(|merged| merged.operation.severity == severity).count();
-        Severity::ALL.into_iter().map(|severity| (severity, count(severity))).filter(|(_, count)| *count > 0).collect()
+        let count = |severity| {
+            self.merged
+                .iter()
+                .filter(|merged| merged.operation.severity == severity)
+                .count()
+        };
+        Severity::ALL
+            .into_iter()
+            .map(|severity| (severity, count(severity)))
+            .filter(|(_, count)| *count > 0)
+            .collect()
     }
 
     /// The worst severity among the merged operations.
     pub fn worst(&self) -> Option<Severity> {
-        self.merged.iter().map(|merged| merged.operation.severity).max()
+        self.merged
+            .iter()
+            .map(|merged| merged.operation.severity)
+            .max()
     }
 
     /// The worst severity among those that do not rest on an invented quotation.
     pub fn worst_shown(&self) -> Option<Severity> {
-        self.merged.iter().filter(|merged| !merged.operation.misquotes()).map(|merged| merged.operation.severity).max()
+        self.merged
+            .iter()
+            .filter(|merged| !merged.operation.misquotes())
+            .map(|merged| merged.operation.severity)
+            .max()
     }
 
     /// The result in one sentence.
     pub fn summary(&self) -> String {
         let conflicts = counted(self.conflicts.len(), "conflict");
         if self.operations.is_empty() {
-            return format!("nothing to change, say {}", counted(self.reviewers.len(), "reviewer"));
+            return format!(
+                "nothing to change, say {}",
+                counted(self.reviewers.len(), "reviewer")
+            );
         }
-        let levels: Vec<String> =
-            self.by_severity().into_iter().map(|(severity, count)| format!("{count} {}", severity.as_str())).collect();
-        format!("{} of {} merged ({}), {conflicts}", self.merged.len(), counted(self.operations.len(), "operation"), levels.join(", "))
+        let levels: Vec<String> = self
+            .by_severity()
+            .into_iter()
+            .map(|(severity, count)| format!("{count} {}", severity.as_str()))
+            .collect();
+        format!(
+            "{} of {} merged ({}), {conflicts}",
+            self.merged.len(),
+            counted(self.operations.len(), "operation"),
+            levels.join(", ")
+        )
     }
 }
 

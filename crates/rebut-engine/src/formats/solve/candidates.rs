@@ -1,4 +1,5 @@
-//! The candidates of a solve debate and what is known of each: versions, evidence, claims, attacks. Pure.
+//! The candidates of a solve debate and what is known of each: versions, evidence, claims, attacks.
+//! Pure.
 
 use super::{
     evidence::Evidence,
@@ -110,10 +111,15 @@ pub struct Attack {
 impl Candidate {
     /// A candidate without code.
     pub fn new(owner: &Arc<str>, label: String) -> Self {
-        Self { owner: owner.clone(), label, ..Self::default() }
+        Self {
+            owner: owner.clone(),
+            label,
+            ..Self::default()
+        }
     }
 
-    /// Takes a new code. What was known of the old one is forgotten: whoever calls this says what is known of the new one.
+    /// Takes a new code. What was known of the old one is forgotten: whoever calls this says what
+    /// is known of the new one.
     pub fn take(&mut self, code: String, turn: &Arc<str>) {
         self.before = std::mem::replace(&mut self.code, code);
         self.turn = turn.clone();
@@ -134,12 +140,16 @@ impl Candidate {
             code: self.code.clone(),
             tests: self.given.count().or_else(|| self.own.count()),
             quality,
-            metrics: CodeMetrics { lints: self.lints, ..metrics(&self.code) },
+            metrics: CodeMetrics {
+                lints: self.lints,
+                ..metrics(&self.code)
+            },
             diff,
         }
     }
 
-    /// Why it cannot win while others can: a severe claim that its owner was asked about and did not answer, or accepted and did not mend.
+    /// Why it cannot win while others can: a severe claim that its owner was asked about and did
+    /// not answer, or accepted and did not mend.
     pub fn blocked_by(&self, owners_were_asked: bool) -> Vec<&ClaimId> {
         let blocks = |claim: &&Claimed| {
             let settled = match &claim.answer {
@@ -148,19 +158,31 @@ impl Candidate {
             };
             owners_were_asked && claim.severity == Severity::Severe && !settled
         };
-        self.claims.iter().filter(blocks).map(|claim| &claim.id).collect()
+        self.claims
+            .iter()
+            .filter(blocks)
+            .map(|claim| &claim.id)
+            .collect()
     }
 
     /// Attacks that stand.
     pub fn open_attacks(&self) -> impl Iterator<Item = &Attack> {
-        self.attacks.iter().filter(|attack| attack.state == AttackState::Confirmed)
+        self.attacks
+            .iter()
+            .filter(|attack| attack.state == AttackState::Confirmed)
     }
 
-    /// What it is worth by evidence alone, better is higher: whether the given tests hold, how many do, of as many whether they were held
-    /// apart from the code, how few attacks stand, own tests likewise.
+    /// What it is worth by evidence alone, better is higher: whether the given tests hold, how many
+    /// do, of as many whether they were held apart from the code, how few attacks stand, own tests
+    /// likewise.
     pub fn worth(&self) -> impl Ord + use<> {
         let open = std::cmp::Reverse(self.open_attacks().count());
-        (self.given.all_passed(), self.given.strength(), open, self.own.strength())
+        (
+            self.given.all_passed(),
+            self.given.strength(),
+            open,
+            self.own.strength(),
+        )
     }
 
     /// Evidence first, then the code, for a prompt.
@@ -170,18 +192,39 @@ impl Candidate {
         if self.own != Evidence::NoTests {
             let _ = writeln!(text, "tests of its author: {}", self.own.words());
         }
-        for attack in self.attacks.iter().filter(|attack| attack.state != AttackState::NotReproduced) {
-            let _ =
-                writeln!(text, "attack {}, {}{}: {}", attack.id, attack.state.as_str(), attack.shared_note(), on_one_line(&attack.claim));
+        for attack in self
+            .attacks
+            .iter()
+            .filter(|attack| attack.state != AttackState::NotReproduced)
+        {
+            let _ = writeln!(
+                text,
+                "attack {}, {}{}: {}",
+                attack.id,
+                attack.state.as_str(),
+                attack.shared_note(),
+                on_one_line(&attack.claim)
+            );
         }
         for claim in &self.claims {
-            let _ = writeln!(text, "claim {} ({}): {}", claim.id, claim.severity.as_str(), on_one_line(&claim.claim));
+            let _ = writeln!(
+                text,
+                "claim {} ({}): {}",
+                claim.id,
+                claim.severity.as_str(),
+                on_one_line(&claim.claim)
+            );
             let _ = writeln!(text, "  {}", claim.standing(owners_were_asked));
         }
         for finding in &self.findings {
             let _ = writeln!(text, "{}", on_one_line(finding));
         }
-        let _ = write!(text, "approach: {}\ncode:\n{}", on_one_line(&self.approach), for_people(&self.code).trim_end());
+        let _ = write!(
+            text,
+            "approach: {}\ncode:\n{}",
+            on_one_line(&self.approach),
+            for_people(&self.code).trim_end()
+        );
         text
     }
 }
@@ -190,28 +233,46 @@ impl Attack {
     /// What has to be said beside a state that rests on passes which the code could have forged.
     pub fn shared_note(&self) -> &'static str {
         let rests_on_passes = self.state != AttackState::Confirmed;
-        self.evidence.count().filter(|_| rests_on_passes).map_or("", |count| count.shared_note())
+        self.evidence
+            .count()
+            .filter(|_| rests_on_passes)
+            .map_or("", |count| count.shared_note())
     }
 }
 
 impl Claimed {
     /// How it stands, in words.
     pub fn standing(&self, owners_were_asked: bool) -> String {
-        let mended = if self.mended { ", mended in a later version" } else { "" };
+        let mended = if self.mended {
+            ", mended in a later version"
+        } else {
+            ""
+        };
         match &self.answer {
-            Some(Answer { verdict: Taken::Accept, why }) => format!("accepted{mended}: {}", on_one_line(why)),
-            Some(Answer { verdict: Taken::Reject, why }) => format!("rejected{mended}: {}", on_one_line(why)),
+            Some(Answer {
+                verdict: Taken::Accept,
+                why,
+            }) => format!("accepted{mended}: {}", on_one_line(why)),
+            Some(Answer {
+                verdict: Taken::Reject,
+                why,
+            }) => format!("rejected{mended}: {}", on_one_line(why)),
             None if owners_were_asked => format!("not answered{mended}"),
             None => format!("nobody was asked to answer{mended}"),
         }
     }
 }
 
-/// Neutral names: an order drawn from the seed, so that a name says nothing about a place in the panel.
+/// Neutral names: an order drawn from the seed, so that a name says nothing about a place in the
+/// panel.
 pub fn labels(seed: u64, owners: &[Arc<str>]) -> Vec<(Arc<str>, String)> {
     let mut drawn: Vec<&Arc<str>> = owners.iter().collect();
     drawn.sort_by_key(|owner| Hash::of(format!("{seed}/candidate/{owner}").as_bytes()).0);
-    drawn.into_iter().zip(1..).map(|(owner, number)| (owner.clone(), format!("C{number}"))).collect()
+    drawn
+        .into_iter()
+        .zip(1..)
+        .map(|(owner, number)| (owner.clone(), format!("C{number}")))
+        .collect()
 }
 
 #[cfg(test)]
@@ -231,7 +292,10 @@ mod tests {
             (Severe, None, false, false, false),
         ];
         for (severity, verdict, mended, asked, expected) in rows {
-            let answer = verdict.map(|verdict| Answer { verdict, why: "so".to_owned() });
+            let answer = verdict.map(|verdict| Answer {
+                verdict,
+                why: "so".to_owned(),
+            });
             let claim = Claimed {
                 id: ClaimId::new("critic", 1, 1),
                 by: "critic".into(),
@@ -241,8 +305,15 @@ mod tests {
                 answer,
                 mended,
             };
-            let candidate = Candidate { claims: vec![claim], ..Candidate::default() };
-            assert_eq!(!candidate.blocked_by(asked).is_empty(), expected, "{severity:?} {verdict:?} {mended} {asked}");
+            let candidate = Candidate {
+                claims: vec![claim],
+                ..Candidate::default()
+            };
+            assert_eq!(
+                !candidate.blocked_by(asked).is_empty(),
+                expected,
+                "{severity:?} {verdict:?} {mended} {asked}"
+            );
         }
     }
 }

@@ -61,16 +61,23 @@ impl Input {
         }
         input.language = input.language.trim().to_lowercase();
         if !LANGUAGES.contains(&input.language.as_str()) {
-            let meant =
-                nearest(&input.language, LANGUAGES.iter().copied()).map(|meant| format!("did you mean `{meant}`? ")).unwrap_or_default();
-            return Err(format!("there is no language `{}`; {meant}Known: {}", on_one_line(&input.language), LANGUAGES.join(", ")));
+            let meant = nearest(&input.language, LANGUAGES.iter().copied())
+                .map(|meant| format!("did you mean `{meant}`? "))
+                .unwrap_or_default();
+            return Err(format!(
+                "there is no language `{}`; {meant}Known: {}",
+                on_one_line(&input.language),
+                LANGUAGES.join(", ")
+            ));
         }
         Ok(input)
     }
 }
 
 /// The phases, in their order.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, JsonSchema)]
+#[derive(
+    Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, JsonSchema,
+)]
 #[serde(rename_all = "kebab-case")]
 pub enum Phase {
     /// Questions before the work.
@@ -240,8 +247,15 @@ pub struct Tools {
 impl Tools {
     /// Those that are there, by the tool's name.
     pub fn named(&self) -> BTreeMap<String, Vec<String>> {
-        let all = [("lint", &self.lint), ("format", &self.format), ("diagnose", &self.diagnose)];
-        all.into_iter().filter(|(_, argv)| !argv.is_empty()).map(|(name, argv)| (name.to_owned(), argv.clone())).collect()
+        let all = [
+            ("lint", &self.lint),
+            ("format", &self.format),
+            ("diagnose", &self.diagnose),
+        ];
+        all.into_iter()
+            .filter(|(_, argv)| !argv.is_empty())
+            .map(|(name, argv)| (name.to_owned(), argv.clone()))
+            .collect()
     }
 }
 
@@ -280,11 +294,18 @@ impl Config {
             }
         }
         if !(1..=10_080).contains(&config.gate_minutes) {
-            return Err(format!("gate_minutes must be 1 to 10080, not {}", config.gate_minutes));
+            return Err(format!(
+                "gate_minutes must be 1 to 10080, not {}",
+                config.gate_minutes
+            ));
         }
         if config.voting != "auto" && voting::method(&config.voting).is_none() {
             let known: Vec<&str> = voting::METHODS.iter().map(|method| method.name).collect();
-            return Err(format!("there is no voting method `{}`; take auto or one of {}", on_one_line(&config.voting), known.join(", ")));
+            return Err(format!(
+                "there is no voting method `{}`; take auto or one of {}",
+                on_one_line(&config.voting),
+                known.join(", ")
+            ));
         }
         Ok(config)
     }
@@ -304,11 +325,20 @@ mod tests {
     fn the_preset_is_complete_and_bad_settings_are_refused() {
         let preset: toml::Table = toml::from_str(super::super::FORMAT.preset).expect("TOML");
         let schema = schemars::schema_for!(Config);
-        let known = schema.get("properties").and_then(Value::as_object).expect("an object");
-        assert_eq!(preset.keys().collect::<std::collections::BTreeSet<_>>(), known.keys().collect());
+        let known = schema
+            .get("properties")
+            .and_then(Value::as_object)
+            .expect("an object");
+        assert_eq!(
+            preset.keys().collect::<std::collections::BTreeSet<_>>(),
+            known.keys().collect()
+        );
         let whole = serde_json::to_value(Config::default()).expect("JSON");
         assert_eq!(Config::parse(&whole), Ok(Config::default()));
-        assert_eq!((Config::default().max_attempts, Config::default().phases), (3, Phase::ALL.to_vec()));
+        assert_eq!(
+            (Config::default().max_attempts, Config::default().phases),
+            (3, Phase::ALL.to_vec())
+        );
         let bad = [
             ("max_attempts", json!(0)),
             ("max_attempts", json!(11)),
@@ -335,11 +365,25 @@ mod tests {
 
     #[test]
     fn an_input_needs_a_task_and_a_known_language() {
-        let parse = |task: &str, language: &str| Input::parse(&json!({"task": task, "language": language}));
-        assert_eq!(parse("add", " Python ").map(|input| input.language), Ok("python".to_owned()));
-        for (task, language) in [("", "python"), (" \n", "python"), ("add", ""), ("add", "pythn"), ("add", "cobol")] {
+        let parse =
+            |task: &str, language: &str| Input::parse(&json!({"task": task, "language": language}));
+        assert_eq!(
+            parse("add", " Python ").map(|input| input.language),
+            Ok("python".to_owned())
+        );
+        for (task, language) in [
+            ("", "python"),
+            (" \n", "python"),
+            ("add", ""),
+            ("add", "pythn"),
+            ("add", "cobol"),
+        ] {
             assert!(parse(task, language).is_err(), "{task:?} {language:?}");
         }
-        assert!(parse("add", "pythn").expect_err("unknown").contains("did you mean `python`"));
+        assert!(
+            parse("add", "pythn")
+                .expect_err("unknown")
+                .contains("did you mean `python`")
+        );
     }
 }

@@ -1,4 +1,5 @@
-//! What runs have shown about code: tests by name, or why there is nothing to show. Nothing is never a pass. Pure.
+//! What runs have shown about code: tests by name, or why there is nothing to show. Nothing is
+//! never a pass. Pure.
 
 use crate::{
     clean::{on_one_line, shortened},
@@ -53,41 +54,69 @@ impl Evidence {
         self.count().map_or(0, |count| count.passed)
     }
 
-    /// Whether it has passes that the code could have forged, since it ran in the process that judged it.
+    /// Whether it has passes that the code could have forged, since it ran in the process that
+    /// judged it.
     pub fn is_shared(&self) -> bool {
         self.count().is_some_and(|count| count.is_shared())
     }
 
-    /// For an order in which more is better: how many held, and of as many whether they were held apart from the code.
+    /// For an order in which more is better: how many held, and of as many whether they were held
+    /// apart from the code.
     pub fn strength(&self) -> (u32, bool) {
         self.count().map_or((0, true), |count| count.strength())
     }
 
     /// The names of the tests that held.
     fn names_held(&self) -> BTreeSet<&str> {
-        let Self::Ran(ran) = self else { return BTreeSet::new() };
+        let Self::Ran(ran) = self else {
+            return BTreeSet::new();
+        };
         if ran.distrust.is_some() {
             return BTreeSet::new();
         }
-        ran.tests.iter().filter(|test| test.verdict == TestVerdict::Pass).map(|test| test.name.as_str()).collect()
+        ran.tests
+            .iter()
+            .filter(|test| test.verdict == TestVerdict::Pass)
+            .map(|test| test.name.as_str())
+            .collect()
     }
 
-    /// The tests that held before and do not hold in `after`, a run that was refused or cannot be believed included; what went wrong
-    /// there outside of every test, which is a result that was not there before; and that its passes could be forged where these could not.
+    /// The tests that held before and do not hold in `after`, a run that was refused or cannot be
+    /// believed included; what went wrong there outside of every test, which is a result that was
+    /// not there before; and that its passes could be forged where these could not.
     pub fn broken_in(&self, after: &Self) -> Vec<String> {
-        let (Self::Ran(before), held) = (self, after.names_held()) else { return Vec::new() };
-        let lost = self.names_held().into_iter().filter(|name| !held.contains(name));
-        let Self::Ran(later) = after else { return lost.map(str::to_owned).collect() };
+        let (Self::Ran(before), held) = (self, after.names_held()) else {
+            return Vec::new();
+        };
+        let lost = self
+            .names_held()
+            .into_iter()
+            .filter(|name| !held.contains(name));
+        let Self::Ran(later) = after else {
+            return lost.map(str::to_owned).collect();
+        };
         // What could be forged does not replace what could not.
-        let forgeable = (self.held() > 0 && !self.is_shared() && after.is_shared()).then_some(NO_LONGER_APART);
+        let forgeable =
+            (self.held() > 0 && !self.is_shared() && after.is_shared()).then_some(NO_LONGER_APART);
         let is_new = |name: &str| !before.tests.iter().any(|test| test.name == name);
-        let failing = later.tests.iter().filter(|test| test.verdict != TestVerdict::Pass).map(|test| test.name.as_str());
-        lost.chain(failing.filter(|name| is_new(name))).chain(forgeable).map(str::to_owned).collect()
+        let failing = later
+            .tests
+            .iter()
+            .filter(|test| test.verdict != TestVerdict::Pass)
+            .map(|test| test.name.as_str());
+        lost.chain(failing.filter(|name| is_new(name)))
+            .chain(forgeable)
+            .map(str::to_owned)
+            .collect()
     }
 
     /// The same, but where there are tests and none ran, that they did not run.
     pub fn unless_given(self, tests: &str) -> Self {
-        if self == Self::NoTests && !tests.trim().is_empty() { Self::NotRun(String::new()) } else { self }
+        if self == Self::NoTests && !tests.trim().is_empty() {
+            Self::NotRun(String::new())
+        } else {
+            self
+        }
     }
 
     /// In a few words.
@@ -97,7 +126,9 @@ impl Evidence {
             Self::NotRun(why) if why.is_empty() => "not run".to_owned(),
             Self::NotRun(why) => format!("not run: {}", shortened(&on_one_line(why), 160)),
             Self::Ran(ran) => match (&ran.distrust, ran.tests.len()) {
-                (Some(why), _) => format!("not to be believed: {}", shortened(&on_one_line(why), 160)),
+                (Some(why), _) => {
+                    format!("not to be believed: {}", shortened(&on_one_line(why), 160))
+                }
                 (None, 0) => format!("no test ran ({})", end_words(&ran.end)),
                 (None, _) => held_words(TestCount::of(ran)),
             },
@@ -106,11 +137,23 @@ impl Evidence {
 
     /// What failed, with the end of what was said, for whoever has to mend it.
     pub fn failures(&self) -> String {
-        let Self::Ran(ran) = self else { return self.words() };
+        let Self::Ran(ran) = self else {
+            return self.words();
+        };
         let mut text = self.words();
-        for test in ran.tests.iter().filter(|test| test.verdict != TestVerdict::Pass).take(MOST_FAILURES) {
+        for test in ran
+            .tests
+            .iter()
+            .filter(|test| test.verdict != TestVerdict::Pass)
+            .take(MOST_FAILURES)
+        {
             // Writing to a String cannot fail.
-            let _ = write!(text, "\n- {} ({})", on_one_line(&test.name), verdict_word(test.verdict));
+            let _ = write!(
+                text,
+                "\n- {} ({})",
+                on_one_line(&test.name),
+                verdict_word(test.verdict)
+            );
             if !test.output.trim().is_empty() {
                 let _ = write!(text, ": {}", tail(&test.output));
             }
@@ -120,7 +163,11 @@ impl Evidence {
                 text,
                 "\nIt ended: {}\n{}",
                 end_words(&ran.end),
-                tail(if ran.stderr.trim().is_empty() { &ran.stdout } else { &ran.stderr })
+                tail(if ran.stderr.trim().is_empty() {
+                    &ran.stdout
+                } else {
+                    &ran.stderr
+                })
             );
         }
         text
@@ -129,11 +176,17 @@ impl Evidence {
 
 /// So many tests hold of so many.
 pub fn held_words(count: TestCount) -> String {
-    format!("{} of {} hold{}", count.passed, count.total, count.shared_note())
+    format!(
+        "{} of {} hold{}",
+        count.passed,
+        count.total,
+        count.shared_note()
+    )
 }
 
 /// What a new version breaks whose tests hold only in the process of the code.
-const NO_LONGER_APART: &str = "the separation of tests and code (same process: its passes could be forged)";
+const NO_LONGER_APART: &str =
+    "the separation of tests and code (same process: its passes could be forged)";
 
 /// More failures than these say nothing new.
 const MOST_FAILURES: usize = 8;
@@ -183,8 +236,13 @@ mod tests {
     use crate::sandbox::TestRun;
 
     fn ran(tests: &[(&str, TestVerdict)], distrust: Option<&str>) -> Evidence {
-        let tests = tests.iter().map(|(name, verdict)| TestRun::new(*name, *verdict));
-        Evidence::Ran(Box::new(Ran { distrust: distrust.map(str::to_owned), ..Ran::plain(End::Exited(0), tests) }))
+        let tests = tests
+            .iter()
+            .map(|(name, verdict)| TestRun::new(*name, *verdict));
+        Evidence::Ran(Box::new(Ran {
+            distrust: distrust.map(str::to_owned),
+            ..Ran::plain(End::Exited(0), tests)
+        }))
     }
 
     #[test]
@@ -193,32 +251,76 @@ mod tests {
         let both = ran(&[("a", Pass), ("b", Pass)], None);
         let rows = [
             (Evidence::NoTests, None, vec!["a", "b"]),
-            (Evidence::NotRun("no sandbox".to_owned()), None, vec!["a", "b"]),
+            (
+                Evidence::NotRun("no sandbox".to_owned()),
+                None,
+                vec!["a", "b"],
+            ),
             (ran(&[], None), Some(false), vec!["a", "b"]),
-            (ran(&[("a", Pass), ("b", Pass)], Some("forged")), Some(false), vec!["a", "b"]),
-            (ran(&[("a", Pass), ("b", Fail)], None), Some(false), vec!["b"]),
+            (
+                ran(&[("a", Pass), ("b", Pass)], Some("forged")),
+                Some(false),
+                vec!["a", "b"],
+            ),
+            (
+                ran(&[("a", Pass), ("b", Fail)], None),
+                Some(false),
+                vec!["b"],
+            ),
             (ran(&[("b", Pass)], None), Some(true), vec!["a"]),
-            (ran(&[("a", Pass), ("b", Pass), ("c", Fail)], None), Some(false), vec!["c"]),
-            (ran(&[("a", Pass), ("b", Pass), ("c", Pass)], None), Some(true), vec![]),
+            (
+                ran(&[("a", Pass), ("b", Pass), ("c", Fail)], None),
+                Some(false),
+                vec!["c"],
+            ),
+            (
+                ran(&[("a", Pass), ("b", Pass), ("c", Pass)], None),
+                Some(true),
+                vec![],
+            ),
         ];
         for (after, passed, broken) in rows {
             assert_eq!(after.passed(), passed, "{after:?}");
             assert_eq!(both.broken_in(&after), broken, "{after:?}");
         }
         let shared = |tests: &[(&str, TestVerdict)]| match ran(tests, None) {
-            Evidence::Ran(ran) => Evidence::Ran(Box::new(Ran { shared_process: true, ..*ran })),
+            Evidence::Ran(ran) => Evidence::Ran(Box::new(Ran {
+                shared_process: true,
+                ..*ran
+            })),
             other => other,
         };
         let forgeable = shared(&[("a", Pass), ("b", Pass)]);
-        assert_eq!(forgeable.words(), "2 of 2 hold (same process: could be forged)");
-        assert_eq!(shared(&[("a", Fail)]).words(), "0 of 1 hold", "nothing passed, so there is nothing to forge");
+        assert_eq!(
+            forgeable.words(),
+            "2 of 2 hold (same process: could be forged)"
+        );
+        assert_eq!(
+            shared(&[("a", Fail)]).words(),
+            "0 of 1 hold",
+            "nothing passed, so there is nothing to forge"
+        );
         assert_eq!(both.broken_in(&forgeable), [NO_LONGER_APART]);
         assert_eq!(forgeable.broken_in(&both), Vec::<String>::new());
-        assert_eq!(forgeable.broken_in(&forgeable), Vec::<String>::new(), "a language whose tests always share has nothing to lose");
-        assert!(both.strength() > forgeable.strength() && forgeable.strength() > ran(&[("a", Pass)], None).strength());
-        assert_eq!(Evidence::NoTests.unless_given("assert x").words(), "not run");
+        assert_eq!(
+            forgeable.broken_in(&forgeable),
+            Vec::<String>::new(),
+            "a language whose tests always share has nothing to lose"
+        );
+        assert!(
+            both.strength() > forgeable.strength()
+                && forgeable.strength() > ran(&[("a", Pass)], None).strength()
+        );
+        assert_eq!(
+            Evidence::NoTests.unless_given("assert x").words(),
+            "not run"
+        );
         assert_eq!(Evidence::NoTests.unless_given(" \n").words(), "no tests");
         assert_eq!(both.clone().unless_given("assert x"), both);
-        assert_eq!(Evidence::NoTests.broken_in(&both), Vec::<String>::new(), "nothing held before, nothing can break");
+        assert_eq!(
+            Evidence::NoTests.broken_in(&both),
+            Vec::<String>::new(),
+            "nothing held before, nothing can break"
+        );
     }
 }

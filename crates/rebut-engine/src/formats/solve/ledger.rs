@@ -1,4 +1,5 @@
-//! Where a solve debate stands: candidates, what was clarified, how phases went, what was chosen. Runs of code enter here.
+//! Where a solve debate stands: candidates, what was clarified, how phases went, what was chosen.
+//! Runs of code enter here.
 
 use super::{
     asking::Case,
@@ -89,7 +90,8 @@ pub struct Drawn {
     pub lesson: String,
     /// When it applies.
     pub applies_to: String,
-    /// Whether the run that showed it shared the process of the code it judged: then its pass could be forged.
+    /// Whether the run that showed it shared the process of the code it judged: then its pass could
+    /// be forged.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub shared_process: bool,
 }
@@ -140,58 +142,115 @@ pub struct Trial {
 impl Ledger {
     /// Nothing yet.
     pub fn new(debate: &Debate, case: &Case) -> Self {
-        let makers: Vec<Arc<str>> = case.seats.makers.iter().map(|agent| agent.name.clone()).collect();
-        Self { labels: labels(debate.started().seed, &makers), ..Self::default() }
+        let makers: Vec<Arc<str>> = case
+            .seats
+            .makers
+            .iter()
+            .map(|agent| agent.name.clone())
+            .collect();
+        Self {
+            labels: labels(debate.started().seed, &makers),
+            ..Self::default()
+        }
     }
 
     /// Somebody's candidate.
     pub fn of(&self, owner: &str) -> Option<&Candidate> {
-        self.candidates.iter().find(|candidate| &*candidate.owner == owner)
+        self.candidates
+            .iter()
+            .find(|candidate| &*candidate.owner == owner)
     }
 
     /// Somebody's candidate, to change.
     pub fn of_mut(&mut self, owner: &str) -> Option<&mut Candidate> {
-        self.candidates.iter_mut().find(|candidate| &*candidate.owner == owner)
+        self.candidates
+            .iter_mut()
+            .find(|candidate| &*candidate.owner == owner)
     }
 
     /// The candidate of a neutral name, to change.
     pub fn labelled(&mut self, label: &str) -> Option<&mut Candidate> {
-        self.candidates.iter_mut().find(|candidate| candidate.label == label)
+        self.candidates
+            .iter_mut()
+            .find(|candidate| candidate.label == label)
     }
 
     /// Somebody's candidate; a new one if there is none.
     pub fn entered(&mut self, owner: &Arc<str>) -> &mut Candidate {
         if self.of(owner).is_none() {
-            let label = self.labels.iter().find(|(known, _)| known == owner).map(|(_, label)| label.clone()).unwrap_or_default();
+            let label = self
+                .labels
+                .iter()
+                .find(|(known, _)| known == owner)
+                .map(|(_, label)| label.clone())
+                .unwrap_or_default();
             self.candidates.push(Candidate::new(owner, label));
-            self.candidates.sort_by_key(|candidate| candidate.label.trim_start_matches('C').parse::<u32>().unwrap_or(u32::MAX));
+            self.candidates.sort_by_key(|candidate| {
+                candidate
+                    .label
+                    .trim_start_matches('C')
+                    .parse::<u32>()
+                    .unwrap_or(u32::MAX)
+            });
         }
         self.of_mut(owner).expect("it was entered above")
     }
 
     /// Records somebody's code as it stands, under the step it came with.
-    pub async fn record(&mut self, debate: &Debate, step: &Step, case: &Case, owner: &str, quality: Option<f64>) -> Result<(), Halt> {
+    pub async fn record(
+        &mut self,
+        debate: &Debate,
+        step: &Step,
+        case: &Case,
+        owner: &str,
+        quality: Option<f64>,
+    ) -> Result<(), Halt> {
         let version = self.versions + 1;
-        let Some(code) = self.of(owner).map(|candidate| candidate.code.clone()) else { return Ok(()) };
-        let linting = Step { name: format!("lint {version}"), ..step.clone() };
+        let Some(code) = self.of(owner).map(|candidate| candidate.code.clone()) else {
+            return Ok(());
+        };
+        let linting = Step {
+            name: format!("lint {version}"),
+            ..step.clone()
+        };
         let lints = self.lint(debate, case, &linting, owner, code).await?;
-        let Some(candidate) = self.of_mut(owner) else { return Ok(()) };
+        let Some(candidate) = self.of_mut(owner) else {
+            return Ok(());
+        };
         candidate.lints = lints;
         let recorded = candidate.recorded(version, &case.input.language, quality);
         let place = step.place(Some(&candidate.owner));
         self.versions = version;
-        debate.note(place, Event::CodeRecorded(Arc::new(recorded))).await
+        debate
+            .note(place, Event::CodeRecorded(Arc::new(recorded)))
+            .await
     }
 
-    /// What a linter finds in a code; `None` when there is none, or it could not be had. Nothing else depends on it.
-    async fn lint(&mut self, debate: &Debate, case: &Case, step: &Step, owner: &str, code: String) -> Result<Option<u32>, Halt> {
+    /// What a linter finds in a code; `None` when there is none, or it could not be had. Nothing
+    /// else depends on it.
+    async fn lint(
+        &mut self,
+        debate: &Debate,
+        case: &Case,
+        step: &Step,
+        owner: &str,
+        code: String,
+    ) -> Result<Option<u32>, Halt> {
         let hash = Hash::of(code.as_bytes()).0;
         let linter = Linter::of(&case.input.language, &case.config).filter(|_| !self.unlinted);
-        let Some(linter) = linter else { return Ok(None) };
+        let Some(linter) = linter else {
+            return Ok(None);
+        };
         if let Some(known) = self.linted.get(&hash) {
             return Ok(*known);
         }
-        let job = case.job(code, Work::Command(Command { argv: linter.argv.clone(), files: Vec::new() }));
+        let job = case.job(
+            code,
+            Work::Command(Command {
+                argv: linter.argv.clone(),
+                files: Vec::new(),
+            }),
+        );
         let completed = debate.run(step, owner, &job).await?;
         // A machine without it will not have it for the next version either.
         self.unlinted = completed.result().is_err();
@@ -200,13 +259,26 @@ impl Ledger {
         Ok(found)
     }
 
-    /// Runs tests at one step, each owner's at the same time; in the order in which they were given. Blank tests are none, and nothing runs.
-    pub async fn run(&mut self, debate: &Debate, case: &Case, step: &Step, trials: Vec<Trial>) -> Result<Vec<Evidence>, Halt> {
+    /// Runs tests at one step, each owner's at the same time; in the order in which they were
+    /// given. Blank tests are none, and nothing runs.
+    pub async fn run(
+        &mut self,
+        debate: &Debate,
+        case: &Case,
+        step: &Step,
+        trials: Vec<Trial>,
+    ) -> Result<Vec<Evidence>, Halt> {
         let run = async |trial: Trial| {
             if trial.tests.trim().is_empty() {
                 return Ok(Evidence::NoTests);
             }
-            let job = case.job(trial.code, Work::Tests(Tests { text: trial.tests, style: trial.style }));
+            let job = case.job(
+                trial.code,
+                Work::Tests(Tests {
+                    text: trial.tests,
+                    style: trial.style,
+                }),
+            );
             Ok(Evidence::of(&*debate.run(step, &trial.owner, &job).await?))
         };
         let results = join_all(trials.into_iter().map(run)).await;
@@ -222,26 +294,51 @@ impl Ledger {
     /// Closes a phase.
     pub fn close(&mut self, phase: Phase, expected: String, happened: Happened) {
         let Happened { words, as_expected } = happened;
-        self.phases.push(PhaseHeld { phase: phase.name().to_owned(), held: true, expected, happened: words, as_expected });
+        self.phases.push(PhaseHeld {
+            phase: phase.name().to_owned(),
+            held: true,
+            expected,
+            happened: words,
+            as_expected,
+        });
     }
 
     /// Notes that a phase was not held.
     pub fn skip(&mut self, phase: Phase, why: &str) {
         let (phase, expected) = (phase.name().to_owned(), why.to_owned());
-        self.phases.push(PhaseHeld { phase, held: false, expected, happened: "skipped".to_owned(), as_expected: true });
+        self.phases.push(PhaseHeld {
+            phase,
+            held: false,
+            expected,
+            happened: "skipped".to_owned(),
+            as_expected: true,
+        });
     }
 }
 
 impl Case {
     /// What the tools of whoever writes or criticises work with.
     pub fn toolbox(&self) -> Toolbox {
-        let Input { language, tests, style, context, .. } = &self.input;
+        let Input {
+            language,
+            tests,
+            style,
+            context,
+            ..
+        } = &self.input;
         let given = !tests.trim().is_empty();
         Toolbox {
             language: language.clone(),
-            tests: given.then(|| Tests { text: tests.clone(), style: *style }),
+            tests: given.then(|| Tests {
+                text: tests.clone(),
+                style: *style,
+            }),
             commands: self.config.tools.named(),
-            files: if context.trim().is_empty() { Vec::new() } else { vec![("context".to_owned(), context.clone())] },
+            files: if context.trim().is_empty() {
+                Vec::new()
+            } else {
+                vec![("context".to_owned(), context.clone())]
+            },
             seconds: self.config.seconds_per_run,
             calls: self.config.tool_calls,
         }
@@ -249,17 +346,31 @@ impl Case {
 
     /// Something to run, within the settings.
     pub fn job(&self, code: String, work: Work) -> Job {
-        Job { language: self.input.language.clone(), code, work, seconds: self.config.seconds_per_run }
+        Job {
+            language: self.input.language.clone(),
+            code,
+            work,
+            seconds: self.config.seconds_per_run,
+        }
     }
 }
 
 /// So many of something, in words.
 pub fn many(count: usize, word: &str) -> String {
-    if count == 1 { format!("1 {word}") } else { format!("{count} {word}s") }
+    if count == 1 {
+        format!("1 {word}")
+    } else {
+        format!("{count} {word}s")
+    }
 }
 
-/// A step of a phase, with a name of its own. Steps at which several speak need a round of their own in their phase: what is derived is
-/// recorded by phase and round.
+/// A step of a phase, with a name of its own. Steps at which several speak need a round of their
+/// own in their phase: what is derived is recorded by phase and round.
 pub fn step(name: impl Into<String>, phase: Phase, round: u32) -> Step {
-    Step { name: name.into(), phase: phase.name().into(), round, is_closing: false }
+    Step {
+        name: name.into(),
+        phase: phase.name().into(),
+        round,
+        is_closing: false,
+    }
 }

@@ -1,4 +1,5 @@
-//! Solve: generators write code and really test it, others criticise and attack it, and a vote over evidence chooses; hidden tests score the end.
+//! Solve: generators write code and really test it, others criticise and attack it, and a vote over
+//! evidence chooses; hidden tests score the end.
 
 mod asking;
 mod attacking;
@@ -44,13 +45,21 @@ use serde_json::Value;
 use std::{sync::Arc, time::Duration};
 
 /// The roles when nobody says otherwise: two write, four judge what they wrote.
-pub const ROLES: [&str; 6] = ["generator", "implementer", "critic", "tester", "red-team", "judge"];
+pub const ROLES: [&str; 6] = [
+    "generator",
+    "implementer",
+    "critic",
+    "tester",
+    "red-team",
+    "judge",
+];
 
 /// The row of the table of formats.
 pub const FORMAT: Format = Format {
     name: "solve",
     version: 1,
-    about: "Generators write code and test it in a sandbox; others criticise and attack it; a vote over evidence chooses.",
+    about: "Generators write code and test it in a sandbox; others criticise and attack it; a vote \
+        over evidence chooses.",
     preset: include_str!("../../../presets/solve.toml"),
     prompts: &[
         PromptFile::of::<asking::Clarify>(),
@@ -113,7 +122,11 @@ pub async fn run(debate: &Debate) -> Result<Outcome, Halt> {
         Ok(hidden) => outcome(debate, &case, &ledger, hidden, None),
         // What stands so far is worth having; with more to use it goes on from here.
         Err(Halt::Stopped(stop)) => {
-            choose(&case, &mut ledger, "by evidence, since the debate met a limit");
+            choose(
+                &case,
+                &mut ledger,
+                "by evidence, since the debate met a limit",
+            );
             let hidden = Evidence::NoTests.unless_given(&case.input.hidden_tests);
             outcome(debate, &case, &ledger, hidden, Some(stop))
         }
@@ -135,24 +148,48 @@ async fn hold(debate: &Debate, case: &mut Case, ledger: &mut Ledger) -> Result<E
                 Err(why) => ledger.skip(phase, &why),
             }
         }
-        let nobody_writes = !case.config.holds(Phase::SelfEvolvement) && !case.config.holds(Phase::Proposal);
+        let nobody_writes =
+            !case.config.holds(Phase::SelfEvolvement) && !case.config.holds(Phase::Proposal);
         if phase == Phase::Proposal && nobody_writes {
             // Somebody has to: each generator once, without another attempt.
             clarifying::plan(debate, case).await?;
             writing::propose(debate, case, ledger, "draft", 1).await?;
         }
     }
-    choose(case, ledger, "by evidence, since convergence is switched off");
-    let Some(winner) = ledger.choice.as_ref().and_then(|choice| ledger.of(&choice.owner)) else { return Ok(Evidence::NoTests) };
+    choose(
+        case,
+        ledger,
+        "by evidence, since convergence is switched off",
+    );
+    let Some(winner) = ledger
+        .choice
+        .as_ref()
+        .and_then(|choice| ledger.of(&choice.owner))
+    else {
+        return Ok(Evidence::NoTests);
+    };
     let input = &case.input;
-    let trial =
-        Trial { owner: winner.owner.clone(), code: winner.code.clone(), tests: input.hidden_tests.clone(), style: input.hidden_style };
+    let trial = Trial {
+        owner: winner.owner.clone(),
+        code: winner.code.clone(),
+        tests: input.hidden_tests.clone(),
+        style: input.hidden_style,
+    };
     let testing = step("hidden-tests", Phase::Convergence, 4);
-    Ok(ledger.run(debate, case, &testing, vec![trial]).await?.pop().unwrap_or_default())
+    Ok(ledger
+        .run(debate, case, &testing, vec![trial])
+        .await?
+        .pop()
+        .unwrap_or_default())
 }
 
 /// One phase. Why it is not worth holding, where that is so.
-async fn hold_one(debate: &Debate, case: &mut Case, ledger: &mut Ledger, phase: Phase) -> Result<Result<Happened, String>, Halt> {
+async fn hold_one(
+    debate: &Debate,
+    case: &mut Case,
+    ledger: &mut Ledger,
+    phase: Phase,
+) -> Result<Result<Happened, String>, Halt> {
     Ok(Ok(match phase {
         Phase::Dehallucination => return clarifying::clarify(debate, case, ledger).await,
         Phase::SelfEvolvement => {
@@ -163,7 +200,9 @@ async fn hold_one(debate: &Debate, case: &mut Case, ledger: &mut Ledger, phase: 
             if !case.config.holds(Phase::SelfEvolvement) {
                 clarifying::plan(debate, case).await?;
             }
-            let happened = writing::propose(debate, case, ledger, phase.name(), case.config.max_attempts).await?;
+            let happened =
+                writing::propose(debate, case, ledger, phase.name(), case.config.max_attempts)
+                    .await?;
             writing::learn(debate, case, ledger).await?;
             happened
         }
@@ -185,35 +224,90 @@ async fn close(
     happened: Happened,
 ) -> Result<(), Halt> {
     if case.config.cognitive_planning {
-        let met = if happened.as_expected { "as expected" } else { "not as expected: plan for that" };
-        case.so_far = format!("The phase before, {}, expected: {expected}. What happened: {} ({met}).", phase.name(), happened.words);
+        let met = if happened.as_expected {
+            "as expected"
+        } else {
+            "not as expected: plan for that"
+        };
+        case.so_far = format!(
+            "The phase before, {}, expected: {expected}. What happened: {} ({met}).",
+            phase.name(),
+            happened.words
+        );
     }
     ledger.close(phase, expected, happened);
     if let Some(argv) = case.config.hooks.after(phase) {
         hook(debate, case, ledger, phase, argv).await?;
     }
-    let wait = case.config.gates.contains(&phase).then(|| Duration::from_secs(60 * case.config.gate_minutes));
-    debate.gate(&format!("after {}", phase.name()), reading::so_far(case, ledger), wait).await?;
+    let wait = case
+        .config
+        .gates
+        .contains(&phase)
+        .then(|| Duration::from_secs(60 * case.config.gate_minutes));
+    debate
+        .gate(
+            &format!("after {}", phase.name()),
+            reading::so_far(case, ledger),
+            wait,
+        )
+        .await?;
     Ok(())
 }
 
-/// Runs a command on each candidate; after convergence on the winner alone. What it finds goes to whoever improves or votes.
-async fn hook(debate: &Debate, case: &Case, ledger: &mut Ledger, phase: Phase, argv: &[String]) -> Result<(), Halt> {
-    let wins = |owner: &Arc<str>| ledger.choice.as_ref().is_none_or(|choice| choice.owner == *owner);
-    let owners: Vec<Arc<str>> = ledger.candidates.iter().map(|one| one.owner.clone()).filter(|owner| wins(owner)).collect();
+/// Runs a command on each candidate; after convergence on the winner alone. What it finds goes to
+/// whoever improves or votes.
+async fn hook(
+    debate: &Debate,
+    case: &Case,
+    ledger: &mut Ledger,
+    phase: Phase,
+    argv: &[String],
+) -> Result<(), Halt> {
+    let wins = |owner: &Arc<str>| {
+        ledger
+            .choice
+            .as_ref()
+            .is_none_or(|choice| choice.owner == *owner)
+    };
+    let owners: Vec<Arc<str>> = ledger
+        .candidates
+        .iter()
+        .map(|one| one.owner.clone())
+        .filter(|owner| wins(owner))
+        .collect();
     let running = step(format!("hook after {}", phase.name()), phase, 1);
     for owner in owners {
-        let Some(candidate) = ledger.of_mut(&owner) else { continue };
-        let job = case.job(candidate.code.clone(), Work::Command(Command { argv: argv.to_vec(), files: Vec::new() }));
+        let Some(candidate) = ledger.of_mut(&owner) else {
+            continue;
+        };
+        let job = case.job(
+            candidate.code.clone(),
+            Work::Command(Command {
+                argv: argv.to_vec(),
+                files: Vec::new(),
+            }),
+        );
         let completed = debate.run(&running, &owner, &job).await?;
         let (passed, said) = match completed.result() {
-            Ok(ran) => (Some(ran.end == End::Exited(0)), evidence::ended_saying(&ran.end, &[&*ran.stdout, &*ran.stderr].join("\n"))),
+            Ok(ran) => (
+                Some(ran.end == End::Exited(0)),
+                evidence::ended_saying(&ran.end, &[&*ran.stdout, &*ran.stderr].join("\n")),
+            ),
             Err(refused) => (None, refused.to_string()),
         };
         if passed == Some(false) {
-            candidate.findings.push(format!("found by the hook after {}: {}", phase.name(), on_one_line(&said)));
+            candidate.findings.push(format!(
+                "found by the hook after {}: {}",
+                phase.name(),
+                on_one_line(&said)
+            ));
         }
-        ledger.hooks.push(HookRun { after: phase.name().to_owned(), candidate: owner, passed, said });
+        ledger.hooks.push(HookRun {
+            after: phase.name().to_owned(),
+            candidate: owner,
+            passed,
+            said,
+        });
     }
     Ok(())
 }
@@ -223,23 +317,34 @@ fn choose(case: &Case, ledger: &mut Ledger, why: &str) {
     if ledger.choice.is_none()
         && let Some(best) = by_evidence(&contestants(&ledger.candidates, case.owners_answer()))
     {
-        ledger.choice = Some(Choice { owner: best.owner.clone(), by: why.to_owned(), count: None });
+        ledger.choice = Some(Choice {
+            owner: best.owner.clone(),
+            by: why.to_owned(),
+            count: None,
+        });
     }
 }
 
 /// Whose candidate has a neutral name, such as `C2`, in a debate.
 pub fn owner_of(started: &Started, label: &str) -> Option<Arc<str>> {
-    let makers: Vec<Arc<str>> = Seats::of(&started.agents)?.makers.iter().map(|agent| agent.name.clone()).collect();
-    let found = candidates::labels(started.seed, &makers).into_iter().find(|(_, known)| known.eq_ignore_ascii_case(label));
+    let makers: Vec<Arc<str>> = Seats::of(&started.agents)?
+        .makers
+        .iter()
+        .map(|agent| agent.name.clone())
+        .collect();
+    let found = candidates::labels(started.seed, &makers)
+        .into_iter()
+        .find(|(_, known)| known.eq_ignore_ascii_case(label));
     found.map(|(owner, _)| owner)
 }
 
-/// The fewest calls with which a first candidate can come: all that is asked before it and beside it, and what is kept for the ballots. Planners
-/// and instructors may come on top.
+/// The fewest calls with which a first candidate can come: all that is asked before it and beside
+/// it, and what is kept for the ballots. Planners and instructors may come on top.
 pub fn least_calls(input: &Value, config: &Value, agents: &[Agent]) -> Result<u64, String> {
     let (input, config) = (Input::parse(input)?, Config::parse(config)?);
     let seats = Seats::of(agents).ok_or("solve needs at least one agent")?;
-    let asks = config.holds(Phase::Dehallucination) && !crate::moves::clarify::is_simple(&input.task, config.clarify_from_words);
+    let asks = config.holds(Phase::Dehallucination)
+        && !crate::moves::clarify::is_simple(&input.task, config.clarify_from_words);
     Ok(seats.makers.len() as u64 + u64::from(asks) + u64::from(FORMAT.closing_calls))
 }
 
@@ -260,13 +365,30 @@ fn expected(phase: Phase, case: &Case) -> String {
 }
 
 /// How it ends; `stopped` says why it goes no further for now.
-fn outcome(debate: &Debate, case: &Case, ledger: &Ledger, hidden: Evidence, stopped: Option<LimitMet>) -> Result<Outcome, Halt> {
+fn outcome(
+    debate: &Debate,
+    case: &Case,
+    ledger: &Ledger,
+    hidden: Evidence,
+    stopped: Option<LimitMet>,
+) -> Result<Outcome, Halt> {
     let absences = debate.absences();
     if ledger.candidates.is_empty() && stopped.is_none() {
-        return Err(Halt::NoQuorum { step: Phase::Proposal.name().to_owned(), answered: 0, needed: 1, absent: absences });
+        return Err(Halt::NoQuorum {
+            step: Phase::Proposal.name().to_owned(),
+            answered: 0,
+            needed: 1,
+            absent: absences,
+        });
     }
     let result = result::of(case, ledger, &hidden);
-    Outcome::with_result(Ending::Completed, &result.summary(), &result, stopped, absences)
+    Outcome::with_result(
+        Ending::Completed,
+        &result.summary(),
+        &result,
+        stopped,
+        absences,
+    )
 }
 
 fn check(input: &Value, config: &Value, agents: &[Agent]) -> Result<String, String> {
@@ -279,12 +401,25 @@ fn check(input: &Value, config: &Value, agents: &[Agent]) -> Result<String, Stri
 fn foresee(input: &Value, config: &Value, agents: &[Agent]) -> Result<Vec<Foreseen>, String> {
     let (input, config) = (Input::parse(input)?, Config::parse(config)?);
     let seats = Seats::of(agents).ok_or("solve needs at least one agent")?;
-    let at = |who: &Agent| agents.iter().position(|agent| agent.name == who.name).unwrap_or_default();
-    let call = |who: &Agent, hears: usize, is_sure: bool| Foreseen { agent: at(who), hears, is_sure };
+    let at = |who: &Agent| {
+        agents
+            .iter()
+            .position(|agent| agent.name == who.name)
+            .unwrap_or_default()
+    };
+    let call = |who: &Agent, hears: usize, is_sure: bool| Foreseen {
+        agent: at(who),
+        hears,
+        is_sure,
+    };
     let makers = seats.makers.len();
     let mut calls: Vec<Foreseen> = Vec::new();
-    let mut each = |who: &[Agent], hears: usize, is_sure: bool| calls.extend(who.iter().map(|agent| call(agent, hears, is_sure)));
-    if config.holds(Phase::Dehallucination) && !crate::moves::clarify::is_simple(&input.task, config.clarify_from_words) {
+    let mut each = |who: &[Agent], hears: usize, is_sure: bool| {
+        calls.extend(who.iter().map(|agent| call(agent, hears, is_sure)))
+    };
+    if config.holds(Phase::Dehallucination)
+        && !crate::moves::clarify::is_simple(&input.task, config.clarify_from_words)
+    {
         each(std::slice::from_ref(&seats.asker), 0, true);
         each(seats.instructor.as_slice(), 1, false);
     }
@@ -298,7 +433,11 @@ fn foresee(input: &Value, config: &Value, agents: &[Agent]) -> Result<Vec<Forese
             each(&seats.makers, 1, false);
         });
     }
-    for (phase, who) in [(Phase::Critique, &seats.critics), (Phase::Review, &seats.makers), (Phase::Optimization, &seats.makers)] {
+    for (phase, who) in [
+        (Phase::Critique, &seats.critics),
+        (Phase::Review, &seats.makers),
+        (Phase::Optimization, &seats.makers),
+    ] {
         if config.holds(phase) {
             each(who, makers, phase != Phase::Review);
         }

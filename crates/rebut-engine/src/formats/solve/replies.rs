@@ -149,7 +149,9 @@ form!(
 );
 
 /// How bad it is.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, JsonSchema)]
+#[derive(
+    Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, JsonSchema,
+)]
 #[serde(rename_all = "lowercase")]
 pub enum Severity {
     /// The code does what the task asks for, but could be better.
@@ -278,7 +280,8 @@ form!(
         attack: String,
         /// What is done about it.
         verdict: Stand,
-        /// When contested: the words of the task or the given tests that the attack contradicts, literally.
+        /// When contested: the words of the task or the given tests that the attack contradicts,
+        /// literally.
         quote: String,
         /// Why.
         why: String,

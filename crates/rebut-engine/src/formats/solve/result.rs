@@ -1,4 +1,5 @@
-//! The result of a solve debate: the winner's code with its evidence, and everything that led to it. Nothing that did not run is called passed.
+//! The result of a solve debate: the winner's code with its evidence, and everything that led to
+//! it. Nothing that did not run is called passed.
 
 use super::{
     asking::Case,
@@ -11,7 +12,9 @@ use super::{
 use crate::{
     clean::on_one_line,
     facts::TestCount,
-    moves::{clarify::Clarification, contrast::Difference, red_blue::AttackState, reflect::Reflected},
+    moves::{
+        clarify::Clarification, contrast::Difference, red_blue::AttackState, reflect::Reflected,
+    },
     voting::Count,
     wisdom::{Given, Search},
 };
@@ -106,20 +109,33 @@ pub struct CandidateResult {
 
 /// The result of a ledger.
 pub(super) fn of(case: &Case, ledger: &Ledger, hidden: &Evidence) -> SolveResult {
-    let winner = ledger.choice.as_ref().and_then(|choice| ledger.of(&choice.owner));
+    let winner = ledger
+        .choice
+        .as_ref()
+        .and_then(|choice| ledger.of(&choice.owner));
     SolveResult {
         task: case.input.task.clone(),
         language: case.input.language.clone(),
         winner: winner.map(|one| one.owner.to_string()),
-        chosen: ledger.choice.as_ref().map_or_else(|| "nobody wrote any code".to_owned(), |choice| choice.by.clone()),
+        chosen: ledger.choice.as_ref().map_or_else(
+            || "nobody wrote any code".to_owned(),
+            |choice| choice.by.clone(),
+        ),
         code: winner.map(|one| one.code.clone()).unwrap_or_default(),
         tests: winner.and_then(|one| one.given.count()),
         tests_words: winner.map_or_else(|| Evidence::NoTests.words(), |one| given_words(case, one)),
         hidden: hidden.count(),
         hidden_words: hidden.words(),
         without_evidence: ledger.refused.clone(),
-        candidates: ledger.candidates.iter().map(|one| candidate(case, one, ledger)).collect(),
-        vote: ledger.choice.as_ref().and_then(|choice| choice.count.clone()),
+        candidates: ledger
+            .candidates
+            .iter()
+            .map(|one| candidate(case, one, ledger))
+            .collect(),
+        vote: ledger
+            .choice
+            .as_ref()
+            .and_then(|choice| choice.count.clone()),
         differences: ledger.differences.clone(),
         rubric: ledger.rubric.clone(),
         refusals: ledger.refusals.clone(),
@@ -152,7 +168,11 @@ fn candidate(case: &Case, one: &Candidate, ledger: &Ledger) -> CandidateResult {
         attempts_ended: one.attempts_ended.clone(),
         reflections: one.reflections.clone(),
         claims: one.claims.clone(),
-        blocked_by: one.blocked_by(case.owners_answer()).into_iter().map(|id| id.0.clone()).collect(),
+        blocked_by: one
+            .blocked_by(case.owners_answer())
+            .into_iter()
+            .map(|id| id.0.clone())
+            .collect(),
         attacks: one.attacks.clone(),
         quality: quality(&ledger.rubric, &one.label),
     }
@@ -172,10 +192,17 @@ pub enum Proof {
 }
 
 impl Proof {
-    /// What a count and its words say. The words tell tests that are not there from tests that did not run, and distrusted ones from good ones.
+    /// What a count and its words say. The words tell tests that are not there from tests that did
+    /// not run, and distrusted ones from good ones.
     fn of(count: Option<TestCount>, words: &str) -> Self {
         match count {
-            Some(count) if count.total > 0 && words == evidence::held_words(count) && count.passed == count.total => Self::Held,
+            Some(count)
+                if count.total > 0
+                    && words == evidence::held_words(count)
+                    && count.passed == count.total =>
+            {
+                Self::Held
+            }
             Some(_) => Self::TestsFail,
             None if words == Evidence::NoTests.words() => Self::NoTests,
             None => Self::NotRun,
@@ -203,15 +230,24 @@ impl SolveResult {
 
     /// One sentence.
     pub fn summary(&self) -> String {
-        let Some(winner) = self.winning() else { return "nobody wrote any code".to_owned() };
+        let Some(winner) = self.winning() else {
+            return "nobody wrote any code".to_owned();
+        };
         let among = match self.candidates.len() {
             1 => ", the only candidate".to_owned(),
             all => format!(" of {}", many(all, "candidate")),
         };
-        let mut parts = vec![format!("{} ({}){among}, {}", winner.label, on_one_line(&winner.owner), self.chosen)];
+        let mut parts = vec![format!(
+            "{} ({}){among}, {}",
+            winner.label,
+            on_one_line(&winner.owner),
+            self.chosen
+        )];
         // Why nothing could run is said once, below.
         let words = |words: &str| match &self.without_evidence {
-            Some(why) if words == Evidence::NotRun(why.clone()).words() => Evidence::NotRun(String::new()).words(),
+            Some(why) if words == Evidence::NotRun(why.clone()).words() => {
+                Evidence::NotRun(String::new()).words()
+            }
             _ => words.to_owned(),
         };
         parts.push(format!("given tests: {}", words(&self.tests_words)));
@@ -219,11 +255,21 @@ impl SolveResult {
             parts.push(format!("hidden tests: {}", words(&self.hidden_words)));
         }
         if let Some(why) = &self.without_evidence {
-            parts.push(format!("without test evidence where nothing could run: {}", on_one_line(why)));
+            parts.push(format!(
+                "without test evidence where nothing could run: {}",
+                on_one_line(why)
+            ));
         }
-        let open = winner.attacks.iter().filter(|attack| attack.state == AttackState::Confirmed).count();
+        let open = winner
+            .attacks
+            .iter()
+            .filter(|attack| attack.state == AttackState::Confirmed)
+            .count();
         if open > 0 {
-            parts.push(format!("{} on it not patched", many(open, "confirmed attack")));
+            parts.push(format!(
+                "{} on it not patched",
+                many(open, "confirmed attack")
+            ));
         }
         if !winner.blocked_by.is_empty() {
             parts.push("severe claims against it were not settled".to_owned());
@@ -242,7 +288,10 @@ mod tests {
         use TestVerdict::{Fail, Pass};
         let ran = |verdicts: &[TestVerdict], distrust: Option<&str>| {
             let tests = verdicts.iter().map(|verdict| TestRun::new("t", *verdict));
-            Evidence::Ran(Box::new(Ran { distrust: distrust.map(str::to_owned), ..Ran::plain(End::Exited(0), tests) }))
+            Evidence::Ran(Box::new(Ran {
+                distrust: distrust.map(str::to_owned),
+                ..Ran::plain(End::Exited(0), tests)
+            }))
         };
         let rows = [
             (Evidence::NoTests, Proof::NoTests),
@@ -254,7 +303,11 @@ mod tests {
             (ran(&[Pass], Some("forged")), Proof::TestsFail),
         ];
         for (evidence, expected) in &rows {
-            assert_eq!(Proof::of(evidence.count(), &evidence.words()), *expected, "{evidence:?}");
+            assert_eq!(
+                Proof::of(evidence.count(), &evidence.words()),
+                *expected,
+                "{evidence:?}"
+            );
         }
         // Of given and hidden tests the worse counts; tests that are not there take nothing away.
         assert_eq!(Proof::Held.and(Proof::NoTests), Proof::Held);

@@ -1,4 +1,5 @@
-//! Who does what in a solve debate: one table from roles to duties, and who steps in where nobody has a duty. Pure.
+//! Who does what in a solve debate: one table from roles to duties, and who steps in where nobody
+//! has a duty. Pure.
 
 use crate::agent::Agent;
 
@@ -64,33 +65,77 @@ pub struct Seats {
 impl Seats {
     /// The seats of a panel; `None` for an empty one.
     pub fn of(agents: &[Agent]) -> Option<Self> {
-        let with = |duty: Duty| agents.iter().filter(|agent| duties(agent).contains(&duty)).cloned().collect::<Vec<_>>();
-        let or_else = |found: Vec<Agent>, others: Vec<Agent>| if found.is_empty() { others } else { found };
+        let with = |duty: Duty| {
+            agents
+                .iter()
+                .filter(|agent| duties(agent).contains(&duty))
+                .cloned()
+                .collect::<Vec<_>>()
+        };
+        let or_else =
+            |found: Vec<Agent>, others: Vec<Agent>| if found.is_empty() { others } else { found };
         let judge = with(Duty::Judge).into_iter().next();
-        let impartial = |agent: &&Agent| !duties(agent).iter().any(|duty| matches!(duty, Duty::Judge | Duty::Attack | Duty::Defend));
-        let makers = or_else(with(Duty::Make), agents.iter().filter(impartial).cloned().collect());
+        let impartial = |agent: &&Agent| {
+            !duties(agent)
+                .iter()
+                .any(|duty| matches!(duty, Duty::Judge | Duty::Attack | Duty::Defend))
+        };
+        let makers = or_else(
+            with(Duty::Make),
+            agents.iter().filter(impartial).cloned().collect(),
+        );
         let makers = or_else(makers, agents.to_vec());
         let critics = or_else(with(Duty::Criticise), makers.clone());
         let reds = or_else(with(Duty::Attack), critics.clone());
         let asker = makers.first()?.clone();
-        let tester = with(Duty::Test).into_iter().next().or_else(|| judge.clone()).or_else(|| critics.first().cloned())?;
+        let tester = with(Duty::Test)
+            .into_iter()
+            .next()
+            .or_else(|| judge.clone())
+            .or_else(|| critics.first().cloned())?;
         let mut others = agents.iter().filter(|agent| agent.name != asker.name);
-        let instructor = with(Duty::Instruct).into_iter().find(|agent| agent.name != asker.name);
-        let instructor =
-            instructor.or_else(|| judge.clone()).filter(|agent| agent.name != asker.name).or_else(|| others.next_back().cloned());
-        Some(Self { makers, critics, reds, blue: with(Duty::Defend).into_iter().next(), tester, judge, asker, instructor })
+        let instructor = with(Duty::Instruct)
+            .into_iter()
+            .find(|agent| agent.name != asker.name);
+        let instructor = instructor
+            .or_else(|| judge.clone())
+            .filter(|agent| agent.name != asker.name)
+            .or_else(|| others.next_back().cloned());
+        Some(Self {
+            makers,
+            critics,
+            reds,
+            blue: with(Duty::Defend).into_iter().next(),
+            tester,
+            judge,
+            asker,
+            instructor,
+        })
     }
 }
 
 fn duties(agent: &Agent) -> &'static [Duty] {
-    let plain: String = agent.role.chars().filter(|c| c.is_alphanumeric()).flat_map(char::to_lowercase).collect();
-    DUTIES.iter().find(|(role, _)| *role == plain).map_or(&[Duty::Criticise], |(_, duties)| *duties)
+    let plain: String = agent
+        .role
+        .chars()
+        .filter(|c| c.is_alphanumeric())
+        .flat_map(char::to_lowercase)
+        .collect();
+    DUTIES
+        .iter()
+        .find(|(role, _)| *role == plain)
+        .map_or(&[Duty::Criticise], |(_, duties)| *duties)
 }
 
-/// Who votes: whoever owns no candidate, so that nobody votes for itself; with fewer than three of them, everybody.
+/// Who votes: whoever owns no candidate, so that nobody votes for itself; with fewer than three of
+/// them, everybody.
 pub fn voters(agents: &[Agent], is_owner: impl Fn(&Agent) -> bool) -> Vec<&Agent> {
     let others: Vec<&Agent> = agents.iter().filter(|agent| !is_owner(agent)).collect();
-    if others.len() >= 3 { others } else { agents.iter().collect() }
+    if others.len() >= 3 {
+        others
+    } else {
+        agents.iter().collect()
+    }
 }
 
 #[cfg(test)]
@@ -99,28 +144,86 @@ mod tests {
     use crate::agent::Role;
 
     fn panel(roles: &[&str]) -> Vec<Agent> {
-        roles.iter().map(|role| Role::parse(role, "Weigh it.").played_by("script:s.md")).collect()
+        roles
+            .iter()
+            .map(|role| Role::parse(role, "Weigh it.").played_by("script:s.md"))
+            .collect()
     }
 
     #[test]
     fn every_panel_fills_its_seats() {
-        let names = |agents: &[Agent]| agents.iter().map(|agent| agent.name.to_string()).collect::<Vec<_>>().join(" ");
-        type Row = (&'static [&'static str], &'static str, &'static str, &'static str, &'static str, &'static str);
+        let names = |agents: &[Agent]| {
+            agents
+                .iter()
+                .map(|agent| agent.name.to_string())
+                .collect::<Vec<_>>()
+                .join(" ")
+        };
+        type Row = (
+            &'static [&'static str],
+            &'static str,
+            &'static str,
+            &'static str,
+            &'static str,
+            &'static str,
+        );
         let rows: [Row; 7] = [
             (
-                &["generator", "implementer", "critic", "tester", "red-team", "judge"],
+                &[
+                    "generator",
+                    "implementer",
+                    "critic",
+                    "tester",
+                    "red-team",
+                    "judge",
+                ],
                 "generator implementer",
                 "critic tester",
                 "red-team",
                 "tester",
                 "judge",
             ),
-            (&["generator"], "generator", "generator", "generator", "generator", ""),
-            (&["risk", "value"], "risk value", "risk value", "risk value", "risk", "value"),
+            (
+                &["generator"],
+                "generator",
+                "generator",
+                "generator",
+                "generator",
+                "",
+            ),
+            (
+                &["risk", "value"],
+                "risk value",
+                "risk value",
+                "risk value",
+                "risk",
+                "value",
+            ),
             (&["judge"], "judge", "judge", "judge", "judge", ""),
-            (&["Generator", "security", "architect"], "Generator", "security architect", "security", "security", "architect"),
-            (&["red-team", "blue-team"], "red-team blue-team", "red-team blue-team", "red-team", "red-team", "blue-team"),
-            (&["generator", "moderator", "judge"], "generator", "generator", "generator", "judge", "moderator"),
+            (
+                &["Generator", "security", "architect"],
+                "Generator",
+                "security architect",
+                "security",
+                "security",
+                "architect",
+            ),
+            (
+                &["red-team", "blue-team"],
+                "red-team blue-team",
+                "red-team blue-team",
+                "red-team",
+                "red-team",
+                "blue-team",
+            ),
+            (
+                &["generator", "moderator", "judge"],
+                "generator",
+                "generator",
+                "generator",
+                "judge",
+                "moderator",
+            ),
         ];
         for (roles, makers, critics, reds, tester, instructor) in rows {
             let seats = Seats::of(&panel(roles)).expect("seats");
@@ -128,7 +231,13 @@ mod tests {
             assert_eq!(names(&seats.critics), critics, "{roles:?} criticise");
             assert_eq!(names(&seats.reds), reds, "{roles:?} attack");
             assert_eq!(&*seats.tester.name, tester, "{roles:?} test");
-            assert_eq!(seats.instructor.map_or(String::new(), |agent| agent.name.to_string()), instructor, "{roles:?} instruct");
+            assert_eq!(
+                seats
+                    .instructor
+                    .map_or(String::new(), |agent| agent.name.to_string()),
+                instructor,
+                "{roles:?} instruct"
+            );
         }
         assert!(Seats::of(&[]).is_none());
     }
@@ -138,6 +247,10 @@ mod tests {
         let agents = panel(&["generator", "implementer", "critic", "tester", "judge"]);
         let is_owner = |agent: &Agent| ["generator", "implementer"].contains(&&*agent.role);
         assert_eq!(voters(&agents, is_owner).len(), 3);
-        assert_eq!(voters(&agents[..4], is_owner).len(), 4, "two others are too few: everybody votes");
+        assert_eq!(
+            voters(&agents[..4], is_owner).len(),
+            4,
+            "two others are too few: everybody votes"
+        );
     }
 }

@@ -1,4 +1,5 @@
-//! Candidates are written: generators test their own code, meet the given tests, reflect on failures and try again.
+//! Candidates are written: generators test their own code, meet the given tests, reflect on
+//! failures and try again.
 
 use super::{
     asking::Case,
@@ -21,12 +22,18 @@ use crate::{
 };
 use std::{collections::BTreeMap, sync::Arc};
 
-/// Self-evolvement: each generator writes code and tests, runs them, and mends until they hold or its refinements are used up.
+/// Self-evolvement: each generator writes code and tests, runs them, and mends until they hold or
+/// its refinements are used up.
 pub async fn evolve(debate: &Debate, case: &Case, ledger: &mut Ledger) -> Result<Happened, Halt> {
     let mut writers: Vec<&Agent> = case.seats.makers.iter().collect();
     for round in 1..=case.config.self_refinements + 1 {
-        let writing = step(format!("self-evolvement {round}"), Phase::SelfEvolvement, round);
-        let ask = |agent: &Agent, notes: &str| case.evolve(debate, agent, notes, ledger.of(&agent.name));
+        let writing = step(
+            format!("self-evolvement {round}"),
+            Phase::SelfEvolvement,
+            round,
+        );
+        let ask =
+            |agent: &Agent, notes: &str| case.evolve(debate, agent, notes, ledger.of(&agent.name));
         let heard = round_with_tools(debate, &writing, &writers, ask, &case.toolbox()).await?;
         for Said { agent, turn, reply } in &heard.said {
             let candidate = ledger.entered(agent);
@@ -39,16 +46,34 @@ pub async fn evolve(debate: &Debate, case: &Case, ledger: &mut Ledger) -> Result
         run_tests(debate, case, ledger, &testing, &authors, Which::Own).await?;
         record_all(debate, case, ledger, &writing, &authors).await?;
         // Whoever was missing now is not asked to mend what it did not write.
-        let failed =
-            |agent: &&Agent| authors.contains(&agent.name) && ledger.of(&agent.name).is_some_and(|one| one.own.passed() == Some(false));
+        let failed = |agent: &&Agent| {
+            authors.contains(&agent.name)
+                && ledger
+                    .of(&agent.name)
+                    .is_some_and(|one| one.own.passed() == Some(false))
+        };
         writers.retain(failed);
         if writers.is_empty() {
             break;
         }
     }
-    let (all, passed) = (ledger.candidates.len(), ledger.candidates.iter().filter(|one| one.own.all_passed()).count());
-    let words = format!("{passed} of {} hold their authors' own tests{}", many(all, "candidate"), shared_words(ledger, |one| &one.own));
-    Ok(Happened { words, as_expected: all == case.seats.makers.len() && passed == all })
+    let (all, passed) = (
+        ledger.candidates.len(),
+        ledger
+            .candidates
+            .iter()
+            .filter(|one| one.own.all_passed())
+            .count(),
+    );
+    let words = format!(
+        "{passed} of {} hold their authors' own tests{}",
+        many(all, "candidate"),
+        shared_words(ledger, |one| &one.own)
+    );
+    Ok(Happened {
+        words,
+        as_expected: all == case.seats.makers.len() && passed == all,
+    })
 }
 
 /// Which tests are run.
@@ -61,49 +86,110 @@ enum Which {
 }
 
 /// Runs tests on candidates and enters what they show.
-async fn run_tests(debate: &Debate, case: &Case, ledger: &mut Ledger, step: &Step, owners: &[Arc<str>], which: Which) -> Result<(), Halt> {
-    let of = |owner: &Arc<str>| ledger.of(owner).map(|one| (one.owner.clone(), one.code.clone(), one.own_tests.clone()));
+async fn run_tests(
+    debate: &Debate,
+    case: &Case,
+    ledger: &mut Ledger,
+    step: &Step,
+    owners: &[Arc<str>],
+    which: Which,
+) -> Result<(), Halt> {
+    let of = |owner: &Arc<str>| {
+        ledger
+            .of(owner)
+            .map(|one| (one.owner.clone(), one.code.clone(), one.own_tests.clone()))
+    };
     let texts: Vec<(Arc<str>, String, String)> = owners.iter().filter_map(of).collect();
     let trial = |(owner, code, own): (Arc<str>, String, String)| match which {
-        Which::Own => Trial { owner, code, tests: own, style: None },
-        Which::Given => Trial { owner, code, tests: case.input.tests.clone(), style: case.input.style },
+        Which::Own => Trial {
+            owner,
+            code,
+            tests: own,
+            style: None,
+        },
+        Which::Given => Trial {
+            owner,
+            code,
+            tests: case.input.tests.clone(),
+            style: case.input.style,
+        },
     };
     let trials: Vec<Trial> = texts.into_iter().map(trial).collect();
     let found = ledger.run(debate, case, step, trials).await?;
     for (owner, evidence) in owners.iter().zip(found) {
         if let Some(candidate) = ledger.of_mut(owner) {
-            *(if which == Which::Own { &mut candidate.own } else { &mut candidate.given }) = evidence;
+            *(if which == Which::Own {
+                &mut candidate.own
+            } else {
+                &mut candidate.given
+            }) = evidence;
         }
     }
     Ok(())
 }
 
-async fn record_all(debate: &Debate, case: &Case, ledger: &mut Ledger, step: &Step, owners: &[Arc<str>]) -> Result<(), Halt> {
+async fn record_all(
+    debate: &Debate,
+    case: &Case,
+    ledger: &mut Ledger,
+    step: &Step,
+    owners: &[Arc<str>],
+) -> Result<(), Halt> {
     for owner in owners {
         ledger.record(debate, step, case, owner, None).await?;
     }
     Ok(())
 }
 
-/// Proposal: whoever has no code yet writes it; all meet the given tests; whoever fails reflects and tries again. `name` and `most` are
-/// `draft` and 1 where the phase is switched off but somebody has to write.
-pub async fn propose(debate: &Debate, case: &Case, ledger: &mut Ledger, name: &str, most: u32) -> Result<Happened, Halt> {
+/// Proposal: whoever has no code yet writes it; all meet the given tests; whoever fails reflects
+/// and tries again. `name` and `most` are `draft` and 1 where the phase is switched off but
+/// somebody has to write.
+pub async fn propose(
+    debate: &Debate,
+    case: &Case,
+    ledger: &mut Ledger,
+    name: &str,
+    most: u32,
+) -> Result<Happened, Halt> {
     let mut best: BTreeMap<Arc<str>, Candidate> = BTreeMap::new();
-    let mut writers: Vec<&Agent> = case.seats.makers.iter().filter(|agent| ledger.of(&agent.name).is_none()).collect();
+    let mut writers: Vec<&Agent> = case
+        .seats
+        .makers
+        .iter()
+        .filter(|agent| ledger.of(&agent.name).is_none())
+        .collect();
     for attempt in 1..=most {
-        let writing = step(format!("{name} {attempt}"), Phase::Proposal, 2 * attempt - 1);
+        let writing = step(
+            format!("{name} {attempt}"),
+            Phase::Proposal,
+            2 * attempt - 1,
+        );
         let mut tried = write(debate, case, ledger, &writing, &writers).await?;
         if attempt == 1 {
             // Code from self-evolvement is a first attempt too.
-            tried = ledger.candidates.iter().map(|candidate| candidate.owner.clone()).collect();
+            tried = ledger
+                .candidates
+                .iter()
+                .map(|candidate| candidate.owner.clone())
+                .collect();
         }
-        let testing = step(format!("given-tests {attempt}"), Phase::Proposal, 2 * attempt - 1);
+        let testing = step(
+            format!("given-tests {attempt}"),
+            Phase::Proposal,
+            2 * attempt - 1,
+        );
         run_tests(debate, case, ledger, &testing, &tried, Which::Given).await?;
         record_all(debate, case, ledger, &writing, &tried).await?;
-        for candidate in ledger.candidates.iter_mut().filter(|one| tried.contains(&one.owner)) {
+        for candidate in ledger
+            .candidates
+            .iter_mut()
+            .filter(|one| tried.contains(&one.owner))
+        {
             candidate.attempts = attempt;
             candidate.recovered = candidate.given.all_passed() && !candidate.reflections.is_empty();
-            let is_best = best.get(&candidate.owner).is_none_or(|known| candidate.given.strength() >= known.given.strength());
+            let is_best = best
+                .get(&candidate.owner)
+                .is_none_or(|known| candidate.given.strength() >= known.given.strength());
             if is_best {
                 best.insert(candidate.owner.clone(), candidate.clone());
             }
@@ -115,20 +201,33 @@ pub async fn propose(debate: &Debate, case: &Case, ledger: &mut Ledger, name: &s
     }
     for candidate in &mut ledger.candidates {
         if let Some(best) = best.remove(&candidate.owner) {
-            // A later attempt that holds fewer tests, or as many in the process of the code, was a step back.
+            // A later attempt that holds fewer tests, or as many in the process of the code, was a
+            // step back.
             let kept = std::mem::take(candidate);
-            *candidate = Candidate { attempts: kept.attempts, attempts_ended: kept.attempts_ended, reflections: kept.reflections, ..best };
+            *candidate = Candidate {
+                attempts: kept.attempts,
+                attempts_ended: kept.attempts_ended,
+                reflections: kept.reflections,
+                ..best
+            };
         }
     }
     Ok(proposed(case, ledger))
 }
 
 /// Asks writers for code. Who delivered.
-async fn write(debate: &Debate, case: &Case, ledger: &mut Ledger, writing: &Step, writers: &[&Agent]) -> Result<Vec<Arc<str>>, Halt> {
+async fn write(
+    debate: &Debate,
+    case: &Case,
+    ledger: &mut Ledger,
+    writing: &Step,
+    writers: &[&Agent],
+) -> Result<Vec<Arc<str>>, Halt> {
     if writers.is_empty() {
         return Ok(Vec::new());
     }
-    let ask = |agent: &Agent, notes: &str| case.propose(debate, agent, notes, ledger.of(&agent.name));
+    let ask =
+        |agent: &Agent, notes: &str| case.propose(debate, agent, notes, ledger.of(&agent.name));
     let heard = round_with_tools(debate, writing, writers, ask, &case.toolbox()).await?;
     for Said { agent, turn, reply } in &heard.said {
         let candidate = ledger.entered(agent);
@@ -143,7 +242,8 @@ async fn write(debate: &Debate, case: &Case, ledger: &mut Ledger, writing: &Step
     Ok(heard.said.into_iter().map(|said| said.agent).collect())
 }
 
-/// Whoever failed and may try again says what it learned. Who tries again: without a reflection, nobody does.
+/// Whoever failed and may try again says what it learned. Who tries again: without a reflection,
+/// nobody does.
 async fn reflect<'a>(
     debate: &Debate,
     case: &'a Case,
@@ -153,15 +253,31 @@ async fn reflect<'a>(
     tried: &[Arc<str>],
 ) -> Result<Vec<&'a Agent>, Halt> {
     let give_up_below = case.config.give_up_below;
-    for candidate in ledger.candidates.iter_mut().filter(|one| tried.contains(&one.owner)) {
-        candidate.attempts_ended = ended(next(candidate.given.passed(), attempt, most, None, give_up_below), &candidate.given);
+    for candidate in ledger
+        .candidates
+        .iter_mut()
+        .filter(|one| tried.contains(&one.owner))
+    {
+        candidate.attempts_ended = ended(
+            next(candidate.given.passed(), attempt, most, None, give_up_below),
+            &candidate.given,
+        );
     }
-    let fails = |agent: &&Agent| tried.contains(&agent.name) && ledger.of(&agent.name).is_some_and(|one| one.attempts_ended.is_empty());
+    let fails = |agent: &&Agent| {
+        tried.contains(&agent.name)
+            && ledger
+                .of(&agent.name)
+                .is_some_and(|one| one.attempts_ended.is_empty())
+    };
     let failed: Vec<&Agent> = case.seats.makers.iter().filter(fails).collect();
     if failed.is_empty() {
         return Ok(Vec::new());
     }
-    let reflecting = step(format!("reflection {attempt}"), Phase::Proposal, 2 * attempt);
+    let reflecting = step(
+        format!("reflection {attempt}"),
+        Phase::Proposal,
+        2 * attempt,
+    );
     let ask = |agent: &Agent, notes: &str| {
         let failed = ledger.of(&agent.name).cloned().unwrap_or_default();
         case.reflect(debate, agent, notes, &failed)
@@ -176,9 +292,22 @@ async fn reflect<'a>(
             what_to_change: reply.what_to_change.clone(),
             confidence: reply.confidence,
         };
-        debate.note(reflecting.place(Some(&agent)), Event::ReflectionRecorded(Arc::new(recorded))).await?;
-        let Some(candidate) = ledger.of_mut(&agent) else { continue };
-        let follows = next(candidate.given.passed(), attempt, most, Some(reply.confidence), give_up_below);
+        debate
+            .note(
+                reflecting.place(Some(&agent)),
+                Event::ReflectionRecorded(Arc::new(recorded)),
+            )
+            .await?;
+        let Some(candidate) = ledger.of_mut(&agent) else {
+            continue;
+        };
+        let follows = next(
+            candidate.given.passed(),
+            attempt,
+            most,
+            Some(reply.confidence),
+            give_up_below,
+        );
         candidate.attempts_ended = ended(follows, &candidate.given);
         candidate.reflections.push(Reflected {
             attempt,
@@ -193,14 +322,24 @@ async fn reflect<'a>(
             candidate.attempts_ended = format!("no reflection came ({})", absence.reason);
         }
     }
-    Ok(failed.into_iter().filter(|agent| ledger.of(&agent.name).is_some_and(|one| one.attempts_ended.is_empty())).collect())
+    Ok(failed
+        .into_iter()
+        .filter(|agent| {
+            ledger
+                .of(&agent.name)
+                .is_some_and(|one| one.attempts_ended.is_empty())
+        })
+        .collect())
 }
 
 /// Why there is no further attempt; empty when there is one.
 fn ended(follows: Next, given: &Evidence) -> String {
     match follows {
         Next::Retry => String::new(),
-        Next::Passed => format!("all given tests hold{}", given.count().map_or("", |count| count.shared_note())),
+        Next::Passed => format!(
+            "all given tests hold{}",
+            given.count().map_or("", |count| count.shared_note())
+        ),
         Next::Attempts => "its attempts are used up".to_owned(),
         Next::GivenUp => "its author does not believe that another attempt would help".to_owned(),
         Next::NothingRan => given.words(),
@@ -217,18 +356,42 @@ fn shared_words(ledger: &Ledger, evidence: impl Fn(&Candidate) -> &Evidence) -> 
 }
 
 fn proposed(case: &Case, ledger: &Ledger) -> Happened {
-    let (all, passed) = (ledger.candidates.len(), ledger.candidates.iter().filter(|one| one.given.all_passed()).count());
+    let (all, passed) = (
+        ledger.candidates.len(),
+        ledger
+            .candidates
+            .iter()
+            .filter(|one| one.given.all_passed())
+            .count(),
+    );
     let full = all == case.seats.makers.len();
     if case.input.tests.trim().is_empty() {
-        return Happened { words: format!("{}; no tests are given, so none is shown to pass", many(all, "candidate")), as_expected: full };
+        return Happened {
+            words: format!(
+                "{}; no tests are given, so none is shown to pass",
+                many(all, "candidate")
+            ),
+            as_expected: full,
+        };
     }
     let shared = shared_words(ledger, |one| &one.given);
-    Happened { words: format!("{passed} of {} hold all given tests{shared}", many(all, "candidate")), as_expected: full && passed == all }
+    Happened {
+        words: format!(
+            "{passed} of {} hold all given tests{shared}",
+            many(all, "candidate")
+        ),
+        as_expected: full && passed == all,
+    }
 }
 
-/// Whoever failed first and passed then draws a lesson that helps elsewhere. It is verified: the attempt after it passed.
+/// Whoever failed first and passed then draws a lesson that helps elsewhere. It is verified: the
+/// attempt after it passed.
 pub async fn learn(debate: &Debate, case: &Case, ledger: &mut Ledger) -> Result<(), Halt> {
-    let recovered = |agent: &&Agent| ledger.of(&agent.name).is_some_and(|one| one.recovered && one.given.all_passed());
+    let recovered = |agent: &&Agent| {
+        ledger
+            .of(&agent.name)
+            .is_some_and(|one| one.recovered && one.given.all_passed())
+    };
     let learners: Vec<&Agent> = case.seats.makers.iter().filter(recovered).collect();
     if !case.config.lessons || learners.is_empty() {
         return Ok(());
@@ -239,11 +402,34 @@ pub async fn learn(debate: &Debate, case: &Case, ledger: &mut Ledger) -> Result<
         case.learn(debate, agent, notes, &candidate)
     };
     let heard = round_with_tools(debate, &lesson, &learners, ask, &case.toolbox()).await?;
-    for Said { agent, reply: Lesson { lesson: text, applies_to }, .. } in heard.said {
+    for Said {
+        agent,
+        reply: Lesson {
+            lesson: text,
+            applies_to,
+        },
+        ..
+    } in heard.said
+    {
         let shared_process = ledger.of(&agent).is_some_and(|one| one.given.is_shared());
-        let recorded = LessonRecorded { text: text.clone(), applies_to: applies_to.clone(), verified: true, shared_process };
-        debate.note(lesson.place(Some(&agent)), Event::LessonRecorded(Arc::new(recorded))).await?;
-        ledger.lessons.push(Drawn { by: agent, lesson: text, applies_to, shared_process });
+        let recorded = LessonRecorded {
+            text: text.clone(),
+            applies_to: applies_to.clone(),
+            verified: true,
+            shared_process,
+        };
+        debate
+            .note(
+                lesson.place(Some(&agent)),
+                Event::LessonRecorded(Arc::new(recorded)),
+            )
+            .await?;
+        ledger.lessons.push(Drawn {
+            by: agent,
+            lesson: text,
+            applies_to,
+            shared_process,
+        });
     }
     Ok(())
 }

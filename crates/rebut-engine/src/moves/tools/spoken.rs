@@ -1,4 +1,5 @@
-//! What an agent with tools may write: a call of a tool, or its reply, bare or in the field `reply`.
+//! What an agent with tools may write: a call of a tool, or its reply, bare or in the field
+//! `reply`.
 
 use crate::{
     error::Halt,
@@ -34,26 +35,45 @@ const FIELDS: [&str; 3] = ["tool", "arguments", "reply"];
 impl<'de, R: Reply> Deserialize<'de> for Spoken<R> {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         let mut said = Map::<String, Value>::deserialize(deserializer)?;
-        let [tool, arguments, reply] = FIELDS.map(|field| said.remove(field).filter(|value| !value.is_null()));
+        let [tool, arguments, reply] =
+            FIELDS.map(|field| said.remove(field).filter(|value| !value.is_null()));
         let reply = match (tool, reply) {
-            (Some(_), Some(_)) => return Err(D::Error::custom("it holds a tool and a reply; give one of them")),
-            (Some(tool), None) if said.values().all(Value::is_null) => {
-                return call(tool, arguments).map(Self::Call).map_err(D::Error::custom);
+            (Some(_), Some(_)) => {
+                return Err(D::Error::custom(
+                    "it holds a tool and a reply; give one of them",
+                ));
             }
-            (Some(_), None) => return Err(D::Error::custom("it holds a tool and a reply; give one of them")),
+            (Some(tool), None) if said.values().all(Value::is_null) => {
+                return call(tool, arguments)
+                    .map(Self::Call)
+                    .map_err(D::Error::custom);
+            }
+            (Some(_), None) => {
+                return Err(D::Error::custom(
+                    "it holds a tool and a reply; give one of them",
+                ));
+            }
             (None, Some(reply)) => reply,
             (None, None) => Value::Object(said),
         };
-        serde_json::from_value(reply).map(Self::Reply).map_err(D::Error::custom)
+        serde_json::from_value(reply)
+            .map(Self::Reply)
+            .map_err(D::Error::custom)
     }
 }
 
 fn call(tool: Value, arguments: Option<Value>) -> Result<Call, String> {
-    let Value::String(tool) = tool else { return Err("\"tool\" must be the name of a tool".to_owned()) };
+    let Value::String(tool) = tool else {
+        return Err("\"tool\" must be the name of a tool".to_owned());
+    };
     let arguments = match arguments {
         None => json!({}),
         // Where every field must be there, those that are not meant are null.
-        Some(Value::Object(fields)) => fields.into_iter().filter(|(_, value)| !value.is_null()).collect::<Map<_, _>>().into(),
+        Some(Value::Object(fields)) => fields
+            .into_iter()
+            .filter(|(_, value)| !value.is_null())
+            .collect::<Map<_, _>>()
+            .into(),
         Some(_) => return Err("\"arguments\" must be an object".to_owned()),
     };
     Ok(Call { tool, arguments })
@@ -90,19 +110,26 @@ impl<R: Reply> Reply for Spoken<R> {
 pub fn check_form<R: Reply>() -> Result<(), Halt> {
     let is_field = |name: &&&str| R::schema()["properties"].get(**name).is_some();
     match FIELDS.iter().find(is_field) {
-        Some(name) => Err(Halt::Broken(format!("the reply `{}` has a field `{name}`, so it cannot be asked for with tools", R::NAME))),
+        Some(name) => Err(Halt::Broken(format!(
+            "the reply `{}` has a field `{name}`, so it cannot be asked for with tools",
+            R::NAME
+        ))),
         None => Ok(()),
     }
 }
 
-/// The form of a call or a reply, as strict providers want it: everything required, what is not meant is null.
+/// The form of a call or a reply, as strict providers want it: everything required, what is not
+/// meant is null.
 pub fn with_tools(schema: &Schema, given: &[&Tool]) -> Result<Schema, Halt> {
-    let reply: Value =
-        serde_json::from_str(&schema.json).map_err(|error| Halt::Broken(format!("the form of `{}`: {error}", schema.name)))?;
-    let names: Vec<Value> = given.iter().map(|tool| tool.name.into()).chain([Value::Null]).collect();
+    let reply: Value = serde_json::from_str(&schema.json)
+        .map_err(|error| Halt::Broken(format!("the form of `{}`: {error}", schema.name)))?;
+    let names: Vec<Value> = given
+        .iter()
+        .map(|tool| tool.name.into())
+        .chain([Value::Null])
+        .collect();
     let text = || json!({"type": ["string", "null"]});
-    let fields =
-        json!({"code": text(), "stdin": text(), "tests": text(), "query": text(), "name": text(), "from": {"type": ["integer", "null"]}});
+    let fields = json!({"code": text(), "stdin": text(), "tests": text(), "query": text(), "name": text(), "from": {"type": ["integer", "null"]}});
     let all = ["code", "stdin", "tests", "query", "name", "from"];
     let arguments = json!({"type": "object", "properties": fields, "required": all, "additionalProperties": false});
     let none = json!({"type": "null"});
@@ -116,7 +143,10 @@ pub fn with_tools(schema: &Schema, given: &[&Tool]) -> Result<Schema, Halt> {
         "required": FIELDS,
         "additionalProperties": false,
     });
-    Ok(Schema { name: schema.name, json: json.to_string().into() })
+    Ok(Schema {
+        name: schema.name,
+        json: json.to_string().into(),
+    })
 }
 
 #[cfg(test)]
@@ -138,20 +168,53 @@ mod tests {
 
     #[test]
     fn a_call_is_told_from_a_reply() {
-        let call = |tool: &str, arguments: Value| Ok(Spoken::Call(Call { tool: tool.to_owned(), arguments }));
-        let reply = |answer: &str| Ok(Spoken::Reply(Answer { answer: answer.to_owned() }));
+        let call = |tool: &str, arguments: Value| {
+            Ok(Spoken::Call(Call {
+                tool: tool.to_owned(),
+                arguments,
+            }))
+        };
+        let reply = |answer: &str| {
+            Ok(Spoken::Reply(Answer {
+                answer: answer.to_owned(),
+            }))
+        };
         let rows: Vec<(&str, Result<Spoken<Answer>, &str>)> = vec![
             (r#"{"answer": "x"}"#, reply("x")),
-            (r#"{"tool": null, "arguments": null, "reply": {"answer": "x"}}"#, reply("x")),
+            (
+                r#"{"tool": null, "arguments": null, "reply": {"answer": "x"}}"#,
+                reply("x"),
+            ),
             (r#"{"tool": null, "answer": "x"}"#, reply("x")),
-            (r#"I will look. {"tool": "run", "arguments": {"code": "1", "stdin": null}}"#, call("run", json!({"code": "1"}))),
-            ("```json\n{\"tool\": \"read\"}\n```", call("read", json!({}))),
-            (r#"{"tool": "run", "arguments": {}, "reply": null}"#, call("run", json!({}))),
-            (r#"{"tool": "run", "answer": "x"}"#, Err("a tool and a reply")),
-            (r#"{"tool": "run", "reply": {"answer": "x"}}"#, Err("a tool and a reply")),
-            (r#"{"tool": "run", "arguments": {}} and {"answer": "x"}"#, Err("two different answers")),
+            (
+                r#"I will look. {"tool": "run", "arguments": {"code": "1", "stdin": null}}"#,
+                call("run", json!({"code": "1"})),
+            ),
+            (
+                "```json\n{\"tool\": \"read\"}\n```",
+                call("read", json!({})),
+            ),
+            (
+                r#"{"tool": "run", "arguments": {}, "reply": null}"#,
+                call("run", json!({})),
+            ),
+            (
+                r#"{"tool": "run", "answer": "x"}"#,
+                Err("a tool and a reply"),
+            ),
+            (
+                r#"{"tool": "run", "reply": {"answer": "x"}}"#,
+                Err("a tool and a reply"),
+            ),
+            (
+                r#"{"tool": "run", "arguments": {}} and {"answer": "x"}"#,
+                Err("two different answers"),
+            ),
             (r#"{"tool": 3}"#, Err("name of a tool")),
-            (r#"{"tool": "run", "arguments": "1"}"#, Err("must be an object")),
+            (
+                r#"{"tool": "run", "arguments": "1"}"#,
+                Err("must be an object"),
+            ),
             (r#"{"tool": null}"#, Err("missing field `answer`")),
             ("call the tool run", Err("no JSON")),
         ];
@@ -159,7 +222,10 @@ mod tests {
             let found = extract::<Spoken<Answer>>(text, &|_| Ok(())).map(|found| found.reply);
             match expected {
                 Ok(expected) => assert_eq!(found, Ok(expected), "{text}"),
-                Err(why) => assert!(found.as_ref().is_err_and(|problem| problem.contains(why)), "{text}: {found:?}"),
+                Err(why) => assert!(
+                    found.as_ref().is_err_and(|problem| problem.contains(why)),
+                    "{text}: {found:?}"
+                ),
             }
         }
         assert!(check_form::<Answer>().is_ok());
@@ -171,7 +237,10 @@ mod tests {
         let tools: Vec<&Tool> = crate::tools::TOOLS.iter().take(2).collect();
         let schema = with_tools(&Schema::of::<Answer>(), &tools).expect("a form");
         let json: Value = serde_json::from_str(&schema.json).expect("JSON");
-        assert_eq!(json["properties"]["tool"]["enum"], json!(["run", "test", null]));
+        assert_eq!(
+            json["properties"]["tool"]["enum"],
+            json!(["run", "test", null])
+        );
         assert_eq!(json["properties"]["reply"]["anyOf"][0], *Answer::schema());
         assert_eq!(json["required"], json!(FIELDS));
     }

@@ -1,5 +1,6 @@
-//! Writing HTML and SVG: every text and every attribute goes through here and comes out harmless. Names of elements and attributes
-//! are the program's own; only what stands between them may come from a model.
+//! Writing HTML and SVG: every text and every attribute goes through here and comes out harmless.
+//! Names of elements and attributes are the program's own; only what stands between them may come
+//! from a model.
 
 use crate::clean::{for_people, one_line};
 
@@ -48,13 +49,19 @@ impl Markup {
     }
 
     /// An element whose content is written by `fill`.
-    pub fn within(&mut self, name: &'static str, attributes: &[Attribute<'_>], fill: impl FnOnce(&mut Self)) {
+    pub fn within(
+        &mut self,
+        name: &'static str,
+        attributes: &[Attribute<'_>],
+        fill: impl FnOnce(&mut Self),
+    ) {
         self.open(name, attributes);
         fill(self);
         self.close(name);
     }
 
-    /// Anybody's text, brought onto one line. A space at an end stays one: it parts the text from what stands beside it.
+    /// Anybody's text, brought onto one line. A space at an end stays one: it parts the text from
+    /// what stands beside it.
     pub fn line(&mut self, text: &str) {
         if text.starts_with(' ') {
             self.text.push(' ');
@@ -71,25 +78,60 @@ impl Markup {
     }
 
     /// A table: its heading, the titles of its columns, its rows. The first cell of a row names it.
-    pub fn table(&mut self, caption: &str, titles: &[&str], rows: impl IntoIterator<Item = Vec<String>>) {
-        self.within("div", &[("class", "scroll"), ("tabindex", "0"), ("role", "region"), ("aria-label", caption)], |page| {
-            page.open("table", &[]);
-            page.element("caption", &[], caption);
-            page.within("thead", &[], |page| {
-                page.within("tr", &[], |page| titles.iter().for_each(|title| page.element("th", &[("scope", "col")], title)));
-            });
-            page.open("tbody", &[]);
-            for row in rows {
-                page.within("tr", &[], |page| row.iter().enumerate().for_each(|(at, cell)| page.cell(at, cell)));
-            }
-            page.close("tbody");
-            page.close("table");
-        });
+    pub fn table(
+        &mut self,
+        caption: &str,
+        titles: &[&str],
+        rows: impl IntoIterator<Item = Vec<String>>,
+    ) {
+        self.within(
+            "div",
+            &[
+                ("class", "scroll"),
+                ("tabindex", "0"),
+                ("role", "region"),
+                ("aria-label", caption),
+            ],
+            |page| {
+                page.open("table", &[]);
+                page.element("caption", &[], caption);
+                page.within("thead", &[], |page| {
+                    page.within("tr", &[], |page| {
+                        titles
+                            .iter()
+                            .for_each(|title| page.element("th", &[("scope", "col")], title))
+                    });
+                });
+                page.open("tbody", &[]);
+                for row in rows {
+                    page.within("tr", &[], |page| {
+                        row.iter()
+                            .enumerate()
+                            .for_each(|(at, cell)| page.cell(at, cell))
+                    });
+                }
+                page.close("tbody");
+                page.close("table");
+            },
+        );
     }
 
-    /// A table without a caption of its own: each title says whether numbers stand below it, and with `has_sum` the last row sums them up.
-    pub fn numbers(&mut self, caption: &str, titles: &[(&str, bool)], rows: &[Vec<String>], has_sum: bool) {
-        let class = |at: usize| if titles.get(at).is_some_and(|(_, is_number)| *is_number) { &[("class", "number")][..] } else { &[] };
+    /// A table without a caption of its own: each title says whether numbers stand below it, and
+    /// with `has_sum` the last row sums them up.
+    pub fn numbers(
+        &mut self,
+        caption: &str,
+        titles: &[(&str, bool)],
+        rows: &[Vec<String>],
+        has_sum: bool,
+    ) {
+        let class = |at: usize| {
+            if titles.get(at).is_some_and(|(_, is_number)| *is_number) {
+                &[("class", "number")][..]
+            } else {
+                &[]
+            }
+        };
         let row = |page: &mut Self, cells: &[String]| {
             page.within("tr", &[], |page| {
                 for (at, cell) in cells.iter().enumerate() {
@@ -100,23 +142,37 @@ impl Markup {
                 }
             });
         };
-        self.within("div", &[("class", "scroll"), ("tabindex", "0"), ("role", "region"), ("aria-label", caption)], |page| {
-            page.open("table", &[]);
-            page.within("thead", &[], |page| {
-                page.within("tr", &[], |page| {
-                    for (at, (title, _)) in titles.iter().enumerate() {
-                        let scope = [("scope", "col")];
-                        page.element("th", &[&scope, class(at)].concat(), title);
-                    }
+        self.within(
+            "div",
+            &[
+                ("class", "scroll"),
+                ("tabindex", "0"),
+                ("role", "region"),
+                ("aria-label", caption),
+            ],
+            |page| {
+                page.open("table", &[]);
+                page.within("thead", &[], |page| {
+                    page.within("tr", &[], |page| {
+                        for (at, (title, _)) in titles.iter().enumerate() {
+                            let scope = [("scope", "col")];
+                            page.element("th", &[&scope, class(at)].concat(), title);
+                        }
+                    });
                 });
-            });
-            let (sum, rows) = rows.split_last().filter(|_| has_sum).map_or((None, rows), |(sum, rows)| (Some(sum), rows));
-            page.within("tbody", &[], |page| rows.iter().for_each(|cells| row(page, cells)));
-            if let Some(sum) = sum {
-                page.within("tfoot", &[], |page| row(page, sum));
-            }
-            page.close("table");
-        });
+                let (sum, rows) = rows
+                    .split_last()
+                    .filter(|_| has_sum)
+                    .map_or((None, rows), |(sum, rows)| (Some(sum), rows));
+                page.within("tbody", &[], |page| {
+                    rows.iter().for_each(|cells| row(page, cells))
+                });
+                if let Some(sum) = sum {
+                    page.within("tfoot", &[], |page| row(page, sum));
+                }
+                page.close("table");
+            },
+        );
     }
 
     fn cell(&mut self, at: usize, text: &str) {
@@ -145,7 +201,9 @@ impl Markup {
 }
 
 /// Elements that stand inside a line, where a line break would be seen as a space.
-const INLINE: &[&str] = &["a", "b", "code", "em", "strong", "s", "span", "text", "tspan"];
+const INLINE: &[&str] = &[
+    "a", "b", "code", "em", "strong", "s", "span", "text", "tspan",
+];
 
 fn escape(into: &mut String, text: &str) {
     for c in text.chars() {
@@ -169,7 +227,10 @@ mod tests {
     #[test]
     fn nothing_said_becomes_markup() {
         let rows = [
-            ("<script>alert(1)</script>", "&lt;script&gt;alert(1)&lt;/script&gt;"),
+            (
+                "<script>alert(1)</script>",
+                "&lt;script&gt;alert(1)&lt;/script&gt;",
+            ),
             ("\" onload=\"x", "&quot; onload=&quot;x"),
             ("' onload='x", "&#39; onload=&#39;x"),
             ("]]>&amp;", "]]&gt;&amp;amp;"),
@@ -178,7 +239,11 @@ mod tests {
         for (said, written) in rows {
             let mut page = Markup::default();
             page.element("p", &[("title", said)], said);
-            assert_eq!(page.finish(), format!("<p title=\"{written}\">{written}</p>\n"), "{said}");
+            assert_eq!(
+                page.finish(),
+                format!("<p title=\"{written}\">{written}</p>\n"),
+                "{said}"
+            );
         }
     }
 }

@@ -1,5 +1,6 @@
-//! A debate as one HTML file that needs nothing else: no script, nothing remote, one style sheet known by its hash. In five seconds
-//! it says what was decided, how sure, and who disagrees; in thirty who moved, when, and because of which claim. Pure.
+//! A debate as one HTML file that needs nothing else: no script, nothing remote, one style sheet
+//! known by its hash. In five seconds it says what was decided, how sure, and who disagrees; in
+//! thirty who moved, when, and because of which claim. Pure.
 
 mod agreement;
 mod findings;
@@ -33,40 +34,63 @@ const PAGE_STYLE: &str = include_str!("page.css");
 const CHART_STYLE: &str = include_str!("chart.css");
 
 /// What is said, loudly, when nobody real answered.
-const REHEARSAL: &str = "REHEARSAL: the built-in speaker answered, not a model. Good for trying rebut, not for deciding.";
+const REHEARSAL: &str = "REHEARSAL: the built-in speaker answered, not a model. Good for trying \
+    rebut, not for deciding.";
 
 /// The whole report. Equal journals give equal bytes.
 pub fn html(view: &View) -> String {
-    let topic = view.started.as_ref().map_or_else(|| "A debate that has not begun".to_owned(), |started| on_one_line(&started.topic));
+    let topic = view.started.as_ref().map_or_else(
+        || "A debate that has not begun".to_owned(),
+        |started| on_one_line(&started.topic),
+    );
     let mut page = Markup::default();
     page.own("<!doctype html>\n");
     page.within("html", &[("lang", "en")], |page| {
         head(page, &topic);
         page.within("body", &[], |page| match &view.started {
             Some(started) => body(page, view, started, &topic),
-            None => page.element("p", &[], "This journal has no beginning: there is nothing to report."),
+            None => page.element(
+                "p",
+                &[],
+                "This journal has no beginning: there is nothing to report.",
+            ),
         });
     });
     page.finish()
 }
 
-/// The drawing alone, as an SVG file: the position river, or the scores before and after; an error in words where there is nothing to draw.
+/// The drawing alone, as an SVG file: the position river, or the scores before and after; an error
+/// in words where there is nothing to draw.
 pub fn chart(view: &View) -> Result<String, String> {
     let mut drawing = Markup::default();
     let slopes = Slope::all(view);
     match River::of(view) {
         Some(river) if river.can_be_drawn() => river_svg::draw(&mut drawing, &river, true),
-        Some(_) => return Err("there are too many agents or options to draw; the HTML report has them as a table".to_owned()),
+        Some(_) => {
+            return Err(
+                "there are too many agents or options to draw; the HTML report has them as a table"
+                    .to_owned(),
+            );
+        }
         None if slope::can_be_drawn(&slopes) => slope::draw(&mut drawing, &slopes, true),
-        None => return Err("there is nothing to draw: nobody holds a position, and there are no scores".to_owned()),
+        None => {
+            return Err(
+                "there is nothing to draw: nobody holds a position, and there are no scores"
+                    .to_owned(),
+            );
+        }
     }
     let text = drawing.finish();
     // A drawing that stands alone brings its style.
     let style = format!("<style>{}</style><title", plain_style(CHART_STYLE));
-    Ok(format!("{}\n", text.replacen("<title", &style, 1).trim_end()))
+    Ok(format!(
+        "{}\n",
+        text.replacen("<title", &style, 1).trim_end()
+    ))
 }
 
-/// The style of drawings for programs that know neither variables nor schemes: colours as they are on a light ground, and simple selectors.
+/// The style of drawings for programs that know neither variables nor schemes: colours as they are
+/// on a light ground, and simple selectors.
 fn plain_style(style: &str) -> String {
     let colours: Vec<(&str, &str)> = style
         .split("--")
@@ -76,15 +100,31 @@ fn plain_style(style: &str) -> String {
         })
         .collect();
     let mut plain = String::new();
-    for (selector, body) in style.split('}').filter_map(|rule| rule.split_once('{')).map(|(selector, body)| (selector.trim(), body)) {
-        let kept: Vec<&str> = body.split(';').map(str::trim).filter(|line| !line.is_empty() && !line.starts_with("--")).collect();
+    for (selector, body) in style
+        .split('}')
+        .filter_map(|rule| rule.split_once('{'))
+        .map(|(selector, body)| (selector.trim(), body))
+    {
+        let kept: Vec<&str> = body
+            .split(';')
+            .map(str::trim)
+            .filter(|line| !line.is_empty() && !line.starts_with("--"))
+            .collect();
         let selector = selector.strip_prefix(".chart ").unwrap_or(selector);
         if kept.is_empty() || selector.starts_with(":root") {
             continue;
         }
-        let hues = if selector.contains(ANY_HUE) { look::HUES } else { &[""] };
+        let hues = if selector.contains(ANY_HUE) {
+            look::HUES
+        } else {
+            &[""]
+        };
         for hue in hues {
-            let mut rule = format!("{} {{ {}; }}\n", selector.replace(ANY_HUE, &format!(".{hue}")), kept.join("; "));
+            let mut rule = format!(
+                "{} {{ {}; }}\n",
+                selector.replace(ANY_HUE, &format!(".{hue}")),
+                kept.join("; ")
+            );
             rule = rule.replace("var(--hue)", &format!("var(--{hue})"));
             for (name, colour) in &colours {
                 rule = rule.replace(&format!("var(--{name})"), colour);
@@ -105,13 +145,31 @@ fn style_source(style: &str) -> String {
 
 fn head(page: &mut Markup, topic: &str) {
     let style = format!("{PAGE_STYLE}{CHART_STYLE}");
-    let policy = format!("default-src 'none'; style-src '{}'; img-src data:; base-uri 'none'; form-action 'none'", style_source(&style));
+    let policy = format!(
+        "default-src 'none'; style-src '{}'; img-src data:; base-uri 'none'; form-action 'none'",
+        style_source(&style)
+    );
     page.within("head", &[], |page| {
         page.empty("meta", &[("charset", "utf-8")]);
-        page.empty("meta", &[("http-equiv", "Content-Security-Policy"), ("content", &policy)]);
-        page.empty("meta", &[("name", "viewport"), ("content", "width=device-width, initial-scale=1")]);
+        page.empty(
+            "meta",
+            &[
+                ("http-equiv", "Content-Security-Policy"),
+                ("content", &policy),
+            ],
+        );
+        page.empty(
+            "meta",
+            &[
+                ("name", "viewport"),
+                ("content", "width=device-width, initial-scale=1"),
+            ],
+        );
         page.empty("meta", &[("name", "referrer"), ("content", "no-referrer")]);
-        page.empty("meta", &[("name", "color-scheme"), ("content", "light dark")]);
+        page.empty(
+            "meta",
+            &[("name", "color-scheme"), ("content", "light dark")],
+        );
         page.element("title", &[], &shortened(topic, 120));
         page.own(&format!("<style>{style}</style>\n"));
     });
@@ -144,11 +202,13 @@ fn body(page: &mut Markup, view: &View, started: &Started, topic: &str) {
         findings::write(page, view, reading.is_some());
         panel(page, view, started);
         match reading {
-            Some(reading) => {
-                section(page, "transcript", "What was said", |page| prose::write(page, &said(view, &(reading.transcript)(view))))
-            }
+            Some(reading) => section(page, "transcript", "What was said", |page| {
+                prose::write(page, &said(view, &(reading.transcript)(view)))
+            }),
             None if view.rounds.is_empty() => {
-                section(page, "transcript", "What was said", |page| prose::write(page, &said(view, &transcript(view))))
+                section(page, "transcript", "What was said", |page| {
+                    prose::write(page, &said(view, &transcript(view)))
+                })
             }
             None => rounds::write(page, view),
         }
@@ -159,10 +219,28 @@ fn body(page: &mut Markup, view: &View, started: &Started, topic: &str) {
 /// A transcript without the sections that the page has in its own way already.
 fn said(view: &View, transcript: &str) -> String {
     let format = view.started.as_ref().map_or("", |started| &started.format);
-    let ending = view.outcome.as_ref().map(|outcome| ending_word(format, outcome)).unwrap_or_default();
-    let scores = if Scored::of(view).is_some() { "Scores" } else { "" };
-    let stands_already = |heading: &str| ["Panel", "Conflicts", scores, &ending, &ending.replace(' ', "_")].contains(&heading);
-    // What agents said is never at the start of a line, or in a block of code: there it may look like a heading.
+    let ending = view
+        .outcome
+        .as_ref()
+        .map(|outcome| ending_word(format, outcome))
+        .unwrap_or_default();
+    let scores = if Scored::of(view).is_some() {
+        "Scores"
+    } else {
+        ""
+    };
+    let stands_already = |heading: &str| {
+        [
+            "Panel",
+            "Conflicts",
+            scores,
+            &ending,
+            &ending.replace(' ', "_"),
+        ]
+        .contains(&heading)
+    };
+    // What agents said is never at the start of a line, or in a block of code: there it may look
+    // like a heading.
     let mut kept = String::with_capacity(transcript.len());
     let (mut keeps, mut fence) = (true, None);
     for line in transcript.lines() {
@@ -182,9 +260,12 @@ fn said(view: &View, transcript: &str) -> String {
 }
 
 fn kicker(view: &View, started: &Started) -> String {
-    let count = |count: usize, word: &str| format!("{count} {word}{}", if count == 1 { "" } else { "s" });
+    let count =
+        |count: usize, word: &str| format!("{count} {word}{}", if count == 1 { "" } else { "s" });
     let rounds = view.rounds.iter().filter(|round| round.completed).count();
-    let settings = Format::named(&started.format).and_then(|format| format.reading).map(|reading| (reading.heading)(started));
+    let settings = Format::named(&started.format)
+        .and_then(|format| format.reading)
+        .map(|reading| (reading.heading)(started));
     let mut parts = vec![started.format.clone()];
     match settings.filter(|settings| !settings.is_empty()) {
         Some(settings) => parts.push(settings),
@@ -200,17 +281,39 @@ fn contents(page: &mut Markup, view: &View, has_river: bool, has_scores: bool, h
     let rows = [
         ("#river", "Who moved", has_river),
         ("#agreement", "Agreement", agreement::is_there(view)),
-        ("#scores", if Scored::of(view).is_some() { "Why" } else { "Scores" }, has_scores),
-        ("#verdicts", "Verdicts", !view.verdicts.is_empty() && !has_reading),
+        (
+            "#scores",
+            if Scored::of(view).is_some() {
+                "Why"
+            } else {
+                "Scores"
+            },
+            has_scores,
+        ),
+        (
+            "#verdicts",
+            "Verdicts",
+            !view.verdicts.is_empty() && !has_reading,
+        ),
         ("#conflicts", "Conflicts", !view.conflicts.is_empty()),
         ("#panel", "Panel", true),
-        ("#transcript", if has_reading { "What was said" } else { "Rounds" }, true),
+        (
+            "#transcript",
+            if has_reading {
+                "What was said"
+            } else {
+                "Rounds"
+            },
+            true,
+        ),
         ("#record", "Cost and record", true),
     ];
     page.within("nav", &[("aria-label", "Contents")], |page| {
         page.within("ul", &[("class", "skip")], |page| {
             for (link, words, _) in rows.iter().filter(|(_, _, is_there)| *is_there) {
-                page.within("li", &[], |page| page.element("a", &[("href", link)], words));
+                page.within("li", &[], |page| {
+                    page.element("a", &[("href", link)], words)
+                });
             }
         });
     });
@@ -231,29 +334,51 @@ fn positions(page: &mut Markup, river: &River) {
             page.within("figure", &[], |page| {
                 page.within(
                     "div",
-                    &[("class", "scroll"), ("tabindex", "0"), ("role", "region"), ("aria-label", "Position river")],
+                    &[
+                        ("class", "scroll"),
+                        ("tabindex", "0"),
+                        ("role", "region"),
+                        ("aria-label", "Position river"),
+                    ],
                     |page| {
                         river_svg::draw(page, river, false);
                     },
                 );
-                let how = "A column is a round, a lane is what can be held, a line is an agent. A diamond is a change of mind; the thin \
+                let how = "A column is a round, a lane is what can be held, a line is an agent. A \
+                    diamond is a change of mind; the thin \
                            line leads to the claim that caused it. A cross is somebody missing.";
                 page.element("figcaption", &[], how);
             });
         }
         match river.moves.is_empty() {
             true => page.element("p", &[], "Nobody changed their mind."),
-            false => page.within("ol", &[], |page| river.moves.iter().for_each(|moved| rounds::moved(page, river, moved))),
+            false => page.within("ol", &[], |page| {
+                river
+                    .moves
+                    .iter()
+                    .for_each(|moved| rounds::moved(page, river, moved))
+            }),
         }
-        let titles: Vec<String> = river.columns.iter().map(|column| format!("Round {}", column.round)).collect();
-        let titles: Vec<&str> = ["Agent"].into_iter().chain(titles.iter().map(String::as_str)).collect();
+        let titles: Vec<String> = river
+            .columns
+            .iter()
+            .map(|column| format!("Round {}", column.round))
+            .collect();
+        let titles: Vec<&str> = ["Agent"]
+            .into_iter()
+            .chain(titles.iter().map(String::as_str))
+            .collect();
         let rows = river.tracks.iter().map(|track| {
             let stops = track.stops.iter().map(|stop| river.stop_words(stop));
             [track.agent.clone()].into_iter().chain(stops).collect()
         });
         page.open("details", if drawn { &[] } else { &[("open", "")] });
         page.element("summary", &[], "The same as a table");
-        page.table("What each agent held in each round, and how sure it was", &titles, rows);
+        page.table(
+            "What each agent held in each round, and how sure it was",
+            &titles,
+            rows,
+        );
         page.close("details");
     });
 }
@@ -264,31 +389,71 @@ fn scores(page: &mut Markup, slopes: &[Slope]) {
             slope::figure(page, slopes);
         }
         let rows = slopes.iter().map(|slope| {
-            let why = slope.why.iter().map(|why| on_one_line(why)).collect::<Vec<_>>().join(" ");
+            let why = slope
+                .why
+                .iter()
+                .map(|why| on_one_line(why))
+                .collect::<Vec<_>>()
+                .join(" ");
             let ((before, after), (unsure, sure)) = (slope.score, slope.confidence);
             let confidence = format!("{unsure:.2} → {sure:.2}");
-            vec![slope.category.clone(), shown(before), shown(after), slope.change(), confidence, why]
+            vec![
+                slope.category.clone(),
+                shown(before),
+                shown(after),
+                slope.change(),
+                confidence,
+                why,
+            ]
         });
-        page.table("Each score before and after the debate", &["Category", "Before", "After", "Change", "Confidence", "Why"], rows);
+        page.table(
+            "Each score before and after the debate",
+            &["Category", "Before", "After", "Change", "Confidence", "Why"],
+            rows,
+        );
     });
 }
 
 fn panel(page: &mut Markup, view: &View, started: &Started) {
     section(page, "panel", "Panel", |page| {
-        page.within("div", &[("class", "scroll"), ("tabindex", "0"), ("role", "region"), ("aria-label", "Panel")], |page| {
-            page.open("table", &[]);
-            page.element("caption", &[], "Who took part, and what it used");
-            page.within("thead", &[], |page| {
-                page.within("tr", &[], |page| {
-                    let titles = ["Agent", "Stance", "Model", "Holds now", "Calls", "Tokens in", "Tokens out", "Cost"];
-                    titles.iter().for_each(|title| page.element("th", &[("scope", "col")], title));
+        page.within(
+            "div",
+            &[
+                ("class", "scroll"),
+                ("tabindex", "0"),
+                ("role", "region"),
+                ("aria-label", "Panel"),
+            ],
+            |page| {
+                page.open("table", &[]);
+                page.element("caption", &[], "Who took part, and what it used");
+                page.within("thead", &[], |page| {
+                    page.within("tr", &[], |page| {
+                        let titles = [
+                            "Agent",
+                            "Stance",
+                            "Model",
+                            "Holds now",
+                            "Calls",
+                            "Tokens in",
+                            "Tokens out",
+                            "Cost",
+                        ];
+                        titles
+                            .iter()
+                            .for_each(|title| page.element("th", &[("scope", "col")], title));
+                    });
                 });
-            });
-            page.within("tbody", &[], |page| {
-                started.agents.iter().enumerate().for_each(|(place, agent)| ledger::agent_row(page, view, place, agent));
-            });
-            page.close("table");
-        });
+                page.within("tbody", &[], |page| {
+                    started
+                        .agents
+                        .iter()
+                        .enumerate()
+                        .for_each(|(place, agent)| ledger::agent_row(page, view, place, agent));
+                });
+                page.close("table");
+            },
+        );
     });
 }
 

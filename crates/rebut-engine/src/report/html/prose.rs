@@ -1,20 +1,30 @@
-//! Markdown to HTML for texts that hold what models said: HTML in it is shown, not obeyed; pictures are named, not fetched; only
-//! links to the web and within the page are links.
+//! Markdown to HTML for texts that hold what models said: HTML in it is shown, not obeyed; pictures
+//! are named, not fetched; only links to the web and within the page are links.
 
 use super::markup::Markup;
 use pulldown_cmark::{Alignment, CodeBlockKind, Event, HeadingLevel, Options, Parser, Tag, TagEnd};
 
 /// Writes Markdown as HTML, with headings below a section's own.
 pub fn write(page: &mut Markup, markdown: &str) {
-    let mut prose = Prose { page, open: Vec::new(), alignments: Vec::new(), column: 0, in_head: false };
-    for event in Parser::new_ext(markdown, Options::ENABLE_TABLES | Options::ENABLE_STRIKETHROUGH | Options::ENABLE_TASKLISTS) {
+    let mut prose = Prose {
+        page,
+        open: Vec::new(),
+        alignments: Vec::new(),
+        column: 0,
+        in_head: false,
+    };
+    for event in Parser::new_ext(
+        markdown,
+        Options::ENABLE_TABLES | Options::ENABLE_STRIKETHROUGH | Options::ENABLE_TASKLISTS,
+    ) {
         prose.take(event);
     }
 }
 
 struct Prose<'a> {
     page: &'a mut Markup,
-    /// What must be closed when something ends whose element was chosen at its beginning; an empty name closes nothing.
+    /// What must be closed when something ends whose element was chosen at its beginning; an empty
+    /// name closes nothing.
     open: Vec<&'static str>,
     alignments: Vec<Alignment>,
     column: usize,
@@ -26,7 +36,9 @@ impl Prose<'_> {
         match event {
             Event::Start(tag) => self.start(tag),
             Event::End(tag) => self.end(tag),
-            Event::Text(text) | Event::Html(text) | Event::InlineHtml(text) => self.page.text(&text),
+            Event::Text(text) | Event::Html(text) | Event::InlineHtml(text) => {
+                self.page.text(&text)
+            }
             Event::Code(code) | Event::InlineMath(code) | Event::DisplayMath(code) => {
                 self.page.within("code", &[], |page| page.text(&code));
             }
@@ -52,7 +64,15 @@ impl Prose<'_> {
             Tag::List(Some(first)) => self.enter_with("ol", &[("start", &first.to_string())]),
             Tag::Table(alignments) => {
                 self.alignments = alignments;
-                self.page.open("div", &[("class", "scroll"), ("tabindex", "0"), ("role", "region"), ("aria-label", "table")]);
+                self.page.open(
+                    "div",
+                    &[
+                        ("class", "scroll"),
+                        ("tabindex", "0"),
+                        ("role", "region"),
+                        ("aria-label", "table"),
+                    ],
+                );
                 self.page.open("table", &[]);
             }
             Tag::TableHead => {
@@ -66,7 +86,9 @@ impl Prose<'_> {
             }
             Tag::TableCell => self.cell(),
             Tag::Link { dest_url, .. } => match is_safe(&dest_url) {
-                true => self.enter_with("a", &[("href", &dest_url), ("rel", "noreferrer noopener")]),
+                true => {
+                    self.enter_with("a", &[("href", &dest_url), ("rel", "noreferrer noopener")])
+                }
                 false => self.open.push(""),
             },
             Tag::Image { .. } => {

@@ -1,4 +1,5 @@
-//! What the position river shows: who held what in which round, who moved, and because of which claim. Pure; drawn in `river_svg`.
+//! What the position river shows: who held what in which round, who moved, and because of which
+//! claim. Pure; drawn in `river_svg`.
 
 use crate::{
     clean::{on_one_line, shortened},
@@ -107,7 +108,11 @@ const NOTHING: &str = "none";
 impl River {
     /// The river of a debate whose agents hold something; `None` where nobody does.
     pub fn of(view: &View) -> Option<Self> {
-        let rounds: Vec<&RoundView> = view.rounds.iter().filter(|round| !round.positions.is_empty()).collect();
+        let rounds: Vec<&RoundView> = view
+            .rounds
+            .iter()
+            .filter(|round| !round.positions.is_empty())
+            .collect();
         if rounds.is_empty() {
             return None;
         }
@@ -117,19 +122,43 @@ impl River {
             round: round.round,
             phase: phase(&rounds, round).to_owned(),
             is_anew: round.is_blind(),
-            share: round.tally.as_ref().map(|tally| (tally.share, tally.threshold, tally.reached)),
+            share: round
+                .tally
+                .as_ref()
+                .map(|tally| (tally.share, tally.threshold, tally.reached)),
         });
-        let panel = view.started.as_ref().map(|started| started.agents.as_slice()).unwrap_or_default();
-        let place = |at: usize, agent: &str| panel.iter().position(|known| &*known.name == agent).unwrap_or(panel.len() + at);
+        let panel = view
+            .started
+            .as_ref()
+            .map(|started| started.agents.as_slice())
+            .unwrap_or_default();
+        let place = |at: usize, agent: &str| {
+            panel
+                .iter()
+                .position(|known| &*known.name == agent)
+                .unwrap_or(panel.len() + at)
+        };
         let tracks = agents.iter().enumerate().map(|(at, agent)| Track {
             agent: agent.clone(),
             place: place(at, agent),
-            stops: rounds.iter().map(|round| stop(round, agent, &lanes)).collect(),
+            stops: rounds
+                .iter()
+                .map(|round| stop(round, agent, &lanes))
+                .collect(),
         });
-        let won =
-            rounds.last().and_then(|round| round.tally.as_ref()).filter(|tally| tally.reached).and_then(|tally| tally.leader.as_ref());
+        let won = rounds
+            .last()
+            .and_then(|round| round.tally.as_ref())
+            .filter(|tally| tally.reached)
+            .and_then(|tally| tally.leader.as_ref());
         let won = won.and_then(|leader| lanes.iter().position(|(id, _)| id == leader));
-        Some(Self { columns: columns.collect(), tracks: tracks.collect(), moves: moves(&rounds, &agents, &lanes), won, lanes })
+        Some(Self {
+            columns: columns.collect(),
+            tracks: tracks.collect(),
+            moves: moves(&rounds, &agents, &lanes),
+            won,
+            lanes,
+        })
     }
 
     /// Whether it can be drawn so that one is told from another.
@@ -145,7 +174,11 @@ impl River {
     /// The whole in words, for those who cannot see it.
     pub fn described(&self) -> String {
         let ends = self.tracks.iter().map(|track| {
-            let held: Vec<String> = track.stops.iter().map(|stop| self.stop_words(stop)).collect();
+            let held: Vec<String> = track
+                .stops
+                .iter()
+                .map(|stop| self.stop_words(stop))
+                .collect();
             format!("{}: {}.", track.agent, held.join(", then "))
         });
         let moves = self.moves.iter().map(|moved| self.move_words(moved));
@@ -155,8 +188,15 @@ impl River {
     /// A change of mind in one sentence.
     pub fn move_words(&self, moved: &Move) -> String {
         let (from, to) = (self.lane(moved.lanes.0), self.lane(moved.lanes.1));
-        let who = format!("{}, round {}: {from} → {to}", self.tracks[moved.track].agent, self.columns[moved.column].round);
-        let causes: Vec<String> = moved.causes.iter().map(|cause| format!("{} “{}”", cause.claim, cause.quoted())).collect();
+        let who = format!(
+            "{}, round {}: {from} → {to}",
+            self.tracks[moved.track].agent, self.columns[moved.column].round
+        );
+        let causes: Vec<String> = moved
+            .causes
+            .iter()
+            .map(|cause| format!("{} “{}”", cause.claim, cause.quoted()))
+            .collect();
         match (moved.counts, causes.is_empty()) {
             (false, _) => format!("{who}, without naming a claim that holds: not counted."),
             (true, true) => format!("{who}."),
@@ -176,25 +216,46 @@ impl River {
 
 /// What is done in a round, in a word; the first is simply blind, unless several have its number.
 fn phase<'a>(rounds: &[&RoundView], round: &'a RoundView) -> &'a str {
-    let is_alone = rounds.iter().filter(|other| other.round == round.round).count() == 1;
-    if is_alone && round.is_blind() { "blind" } else { &round.phase }
+    let is_alone = rounds
+        .iter()
+        .filter(|other| other.round == round.round)
+        .count()
+        == 1;
+    if is_alone && round.is_blind() {
+        "blind"
+    } else {
+        &round.phase
+    }
 }
 
 /// Where verdicts are held instead of options: from yes to no.
 const VERDICTS: [&str; 3] = ["agree", "partial", "disagree"];
 
-/// The options in the order they were given, then verdicts, then what else was held, in the order it was first held.
+/// The options in the order they were given, then verdicts, then what else was held, in the order
+/// it was first held.
 fn lanes(view: &View, rounds: &[&RoundView]) -> Vec<(String, String)> {
-    let mut lanes: Vec<(String, String)> = choices(view).into_iter().filter(|(_, label)| !label.is_empty()).collect();
+    let mut lanes: Vec<(String, String)> = choices(view)
+        .into_iter()
+        .filter(|(_, label)| !label.is_empty())
+        .collect();
     let offered = lanes.len();
-    for position in rounds.iter().flat_map(|round| &round.positions).map(|(_, position)| position) {
+    for position in rounds
+        .iter()
+        .flat_map(|round| &round.positions)
+        .map(|(_, position)| position)
+    {
         for held in [held(position), said(position)] {
             if !lanes.iter().any(|(id, _)| id == held) {
                 lanes.push((held.to_owned(), String::new()));
             }
         }
     }
-    let rank = |id: &str| VERDICTS.iter().position(|verdict| *verdict == id).unwrap_or(VERDICTS.len());
+    let rank = |id: &str| {
+        VERDICTS
+            .iter()
+            .position(|verdict| *verdict == id)
+            .unwrap_or(VERDICTS.len())
+    };
     lanes[offered..].sort_by_key(|(id, _)| rank(id));
     lanes
 }
@@ -203,7 +264,11 @@ fn lanes(view: &View, rounds: &[&RoundView]) -> Vec<(String, String)> {
 fn agents(rounds: &[&RoundView]) -> Vec<String> {
     let mut agents: Vec<String> = Vec::new();
     for round in rounds {
-        let named = round.agents.iter().chain(round.positions.iter().map(|(agent, _)| agent)).map(|agent| agent.to_string());
+        let named = round
+            .agents
+            .iter()
+            .chain(round.positions.iter().map(|(agent, _)| agent))
+            .map(|agent| agent.to_string());
         for agent in named.chain(round.absent.iter().map(|absence| absence.agent.clone())) {
             if !agents.contains(&agent) {
                 agents.push(agent);
@@ -214,13 +279,23 @@ fn agents(rounds: &[&RoundView]) -> Vec<String> {
 }
 
 fn stop(round: &RoundView, agent: &str, lanes: &[(String, String)]) -> Stop {
-    let position = round.positions.iter().rev().find(|(name, _)| &**name == agent);
+    let position = round
+        .positions
+        .iter()
+        .rev()
+        .find(|(name, _)| &**name == agent);
     if let Some((_, position)) = position {
         let lane = lane_of(lanes, held(position));
-        return Stop::Held(Held { lane, confidence: position.confidence, summary: position.summary.clone() });
+        return Stop::Held(Held {
+            lane,
+            confidence: position.confidence,
+            summary: position.summary.clone(),
+        });
     }
     let absence = round.absent.iter().find(|absence| absence.agent == agent);
-    absence.map_or(Stop::Silent, |absence| Stop::Missing(absence.reason.to_string()))
+    absence.map_or(Stop::Silent, |absence| {
+        Stop::Missing(absence.reason.to_string())
+    })
 }
 
 fn moves(rounds: &[&RoundView], agents: &[String], lanes: &[(String, String)]) -> Vec<Move> {
@@ -228,13 +303,26 @@ fn moves(rounds: &[&RoundView], agents: &[String], lanes: &[(String, String)]) -
     let mut moves = Vec::new();
     for (column, round) in rounds.iter().enumerate() {
         for (agent, position) in &round.positions {
-            let Some(from) = position.from.as_deref().filter(|from| *from != said(position)) else { continue };
+            let Some(from) = position
+                .from
+                .as_deref()
+                .filter(|from| *from != said(position))
+            else {
+                continue;
+            };
             let cause = |claim: &ClaimId| {
                 let (text, said) = claims.get(claim)?;
-                Some(Cause { claim: claim.clone(), text: text.clone(), said: *said })
+                Some(Cause {
+                    claim: claim.clone(),
+                    text: text.clone(),
+                    said: *said,
+                })
             };
             moves.push(Move {
-                track: agents.iter().position(|known| **known == **agent).unwrap_or(0),
+                track: agents
+                    .iter()
+                    .position(|known| **known == **agent)
+                    .unwrap_or(0),
                 column,
                 lanes: (lane_of(lanes, from), lane_of(lanes, said(position))),
                 counts: position.counted == position.option,
@@ -251,8 +339,16 @@ fn claims(rounds: &[&RoundView], agents: &[String]) -> BTreeMap<ClaimId, (String
     let mut claims = BTreeMap::new();
     for (column, round) in rounds.iter().enumerate() {
         for (agent, position) in &round.positions {
-            let track = agents.iter().position(|known| **known == **agent).unwrap_or(0);
-            claims.extend(position.claims.iter().map(|claim| (claim.id.clone(), (claim.text.clone(), (track, column)))));
+            let track = agents
+                .iter()
+                .position(|known| **known == **agent)
+                .unwrap_or(0);
+            claims.extend(
+                position
+                    .claims
+                    .iter()
+                    .map(|claim| (claim.id.clone(), (claim.text.clone(), (track, column)))),
+            );
         }
     }
     claims

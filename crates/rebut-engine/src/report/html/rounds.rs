@@ -1,4 +1,5 @@
-//! The rounds where agents hold options: what each said, claimed, attacked and conceded. Claims can be linked to.
+//! The rounds where agents hold options: what each said, claimed, attacked and conceded. Claims can
+//! be linked to.
 
 use super::{
     markup::Markup,
@@ -18,19 +19,29 @@ pub fn write(page: &mut Markup, view: &View) {
         for note in &view.notes {
             page.element("p", &[], &format!("A note by {}: {}", note.by, note.text));
         }
-        view.rounds.iter().for_each(|round| write_round(page, view, round, &claims));
+        view.rounds
+            .iter()
+            .for_each(|round| write_round(page, view, round, &claims));
     });
 }
 
 /// A change of mind, with what caused it.
 pub fn moved(page: &mut Markup, river: &River, moved: &Move) {
     page.within("li", &[], |page| {
-        named(page, river.tracks[moved.track].place, &river.tracks[moved.track].agent);
+        named(
+            page,
+            river.tracks[moved.track].place,
+            &river.tracks[moved.track].agent,
+        );
         let (from, to) = (river.lane(moved.lanes.0), river.lane(moved.lanes.1));
         page.line(&format!(", round {}: ", river.columns[moved.column].round));
         page.element("strong", &[], &format!("{from} → {to}"));
         if !moved.counts {
-            page.element("span", &[], ", without naming a claim that holds: not counted");
+            page.element(
+                "span",
+                &[],
+                ", without naming a claim that holds: not counted",
+            );
         }
         for (at, cause) in moved.causes.iter().enumerate() {
             page.own(if at == 0 { ", because of " } else { " and " });
@@ -52,11 +63,19 @@ struct Claims<'a>(Vec<&'a ClaimId>);
 impl<'a> Claims<'a> {
     fn of(view: &'a View) -> Self {
         let positions = view.rounds.iter().flat_map(|round| &round.positions);
-        Self(positions.flat_map(|(_, position)| &position.claims).map(|claim| &claim.id).collect())
+        Self(
+            positions
+                .flat_map(|(_, position)| &position.claims)
+                .map(|claim| &claim.id)
+                .collect(),
+        )
     }
 
     fn anchor(&self, claim: &ClaimId) -> Option<String> {
-        self.0.iter().position(|known| *known == claim).map(|at| format!("claim-{}", at + 1))
+        self.0
+            .iter()
+            .position(|known| *known == claim)
+            .map(|at| format!("claim-{}", at + 1))
     }
 
     fn link(&self, page: &mut Markup, claim: &ClaimId) {
@@ -70,9 +89,15 @@ impl<'a> Claims<'a> {
 fn write_round(page: &mut Markup, view: &View, round: &RoundView, claims: &Claims<'_>) {
     let blind = if round.is_blind() { " (blind)" } else { "" };
     page.within("section", &[("class", "round")], |page| {
-        page.element("h3", &[], &format!("Round {}: {}{blind}", round.round, round.phase));
+        page.element(
+            "h3",
+            &[],
+            &format!("Round {}: {}{blind}", round.round, round.phase),
+        );
         for (agent, position) in &round.positions {
-            page.within("article", &[("class", "turn")], |page| write_position(page, view, agent, position, claims));
+            page.within("article", &[("class", "turn")], |page| {
+                write_position(page, view, agent, position, claims)
+            });
         }
         for absence in &round.absent {
             page.within("article", &[("class", "turn")], |page| {
@@ -87,9 +112,22 @@ fn write_round(page: &mut Markup, view: &View, round: &RoundView, claims: &Claim
     });
 }
 
-fn write_position(page: &mut Markup, view: &View, agent: &str, position: &Position, claims: &Claims<'_>) {
-    let panel = view.started.as_ref().map(|started| started.agents.as_slice()).unwrap_or_default();
-    let place = panel.iter().position(|known| &*known.name == agent).unwrap_or(panel.len());
+fn write_position(
+    page: &mut Markup,
+    view: &View,
+    agent: &str,
+    position: &Position,
+    claims: &Claims<'_>,
+) {
+    let panel = view
+        .started
+        .as_ref()
+        .map(|started| started.agents.as_slice())
+        .unwrap_or_default();
+    let place = panel
+        .iter()
+        .position(|known| &*known.name == agent)
+        .unwrap_or(panel.len());
     let held = position.option.as_deref().unwrap_or("nothing");
     let from = position.from.as_deref().filter(|from| *from != held);
     page.within("h4", &[], |page| {
@@ -101,7 +139,11 @@ fn write_position(page: &mut Markup, view: &View, agent: &str, position: &Positi
         if from.is_some() {
             page.own(" ");
             match position.documented {
-                true => page.element("span", &[("class", "badge attention")], "◆ changed its mind"),
+                true => page.element(
+                    "span",
+                    &[("class", "badge attention")],
+                    "◆ changed its mind",
+                ),
                 false => page.element("span", &[("class", "badge bad")], "◇ undocumented change"),
             }
         }
@@ -121,7 +163,11 @@ fn write_position(page: &mut Markup, view: &View, agent: &str, position: &Positi
         }
         for challenge in &position.challenges {
             page.within("li", &[], |page| {
-                page.own(if challenge.verdict == Verdict::Attack { "✕ attacks " } else { "✓ concedes " });
+                page.own(if challenge.verdict == Verdict::Attack {
+                    "✕ attacks "
+                } else {
+                    "✓ concedes "
+                });
                 claims.link(page, &challenge.claim);
                 page.own(": ");
                 page.line(&challenge.text);
@@ -129,7 +175,11 @@ fn write_position(page: &mut Markup, view: &View, agent: &str, position: &Positi
         }
     });
     if !position.flips_if.trim().is_empty() {
-        page.element("p", &[("class", "faint")], &format!("Flips if: {}", position.flips_if));
+        page.element(
+            "p",
+            &[("class", "faint")],
+            &format!("Flips if: {}", position.flips_if),
+        );
     }
 }
 
@@ -147,7 +197,9 @@ fn write_change(page: &mut Markup, position: &Position, claims: &Claims<'_>) {
         }
         false => {
             let counted = position.counted.as_deref().unwrap_or("nothing");
-            page.line(&format!("No valid claim of another agent is named. Counted: {counted}."));
+            page.line(&format!(
+                "No valid claim of another agent is named. Counted: {counted}."
+            ));
         }
     });
     for bad in &position.bad_citations {

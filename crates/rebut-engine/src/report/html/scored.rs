@@ -1,4 +1,5 @@
-//! An evaluation: what each topic did to the scores as the table and the drawing of the verdict card, and why further below.
+//! An evaluation: what each topic did to the scores as the table and the drawing of the verdict
+//! card, and why further below.
 
 use super::{
     markup::Markup,
@@ -22,8 +23,14 @@ use serde::Deserialize;
 pub struct Scored(EvaluateResult);
 
 /// The columns of the card's table, and whether numbers stand in them.
-const COLUMNS: &[(&str, bool)] =
-    &[("Topic", false), ("Category", false), ("Before", true), ("Arbiter", false), ("After", true), ("Change", true)];
+const COLUMNS: &[(&str, bool)] = &[
+    ("Topic", false),
+    ("Category", false),
+    ("Before", true),
+    ("Arbiter", false),
+    ("After", true),
+    ("Change", true),
+];
 
 impl Scored {
     /// What a debate found, if it is an ended evaluation.
@@ -31,17 +38,31 @@ impl Scored {
         if view.started.as_ref()?.format != crate::formats::evaluate::FORMAT.name {
             return None;
         }
-        EvaluateResult::deserialize(&view.outcome.as_ref()?.result).ok().map(Self)
+        EvaluateResult::deserialize(&view.outcome.as_ref()?.result)
+            .ok()
+            .map(Self)
     }
 
     /// Writes the scores by topic, their drawing, and what a reader should know besides.
     pub fn card(&self, page: &mut Markup, view: &View) {
         let mut rows: Vec<Vec<String>> = self.0.rounds.iter().map(row).collect();
         if let Some(Totals { pre, post, delta }) = self.0.totals {
-            rows.push(vec!["Total".to_owned(), String::new(), shown(pre), String::new(), shown(post), signed(delta)]);
+            rows.push(vec![
+                "Total".to_owned(),
+                String::new(),
+                shown(pre),
+                String::new(),
+                shown(post),
+                signed(delta),
+            ]);
         }
         if !rows.is_empty() {
-            page.numbers("What each topic did to the scores", COLUMNS, &rows, self.0.totals.is_some());
+            page.numbers(
+                "What each topic did to the scores",
+                COLUMNS,
+                &rows,
+                self.0.totals.is_some(),
+            );
         }
         let slopes = Slope::all(view);
         if slope::can_be_drawn(&slopes) {
@@ -49,7 +70,11 @@ impl Scored {
         }
         let remarks = remarks(&self.0);
         if !remarks.is_empty() {
-            page.within("ul", &[], |page| remarks.iter().for_each(|remark| page.element("li", &[], remark)));
+            page.within("ul", &[], |page| {
+                remarks
+                    .iter()
+                    .for_each(|remark| page.element("li", &[], remark))
+            });
         }
     }
 
@@ -65,15 +90,31 @@ impl Scored {
         }
         section(page, "scores", "Why the scores are what they are", |page| {
             let rows = self.0.scores.iter().map(|(category, scored)| {
-                let confidence = format!("{:.2} → {:.2}", scored.confidence_pre, scored.confidence_post);
+                let confidence = format!(
+                    "{:.2} → {:.2}",
+                    scored.confidence_pre, scored.confidence_post
+                );
                 vec![category.clone(), confidence, scored.why.clone()]
             });
-            page.table("What moved each score", &["Category", "Confidence in it", "Why"], rows);
+            page.table(
+                "What moved each score",
+                &["Category", "Confidence in it", "Why"],
+                rows,
+            );
             if !self.0.evaluation.is_empty() {
                 let rows = self.0.evaluation.iter().map(|(category, scored)| {
-                    vec![category.clone(), shown(scored.score), scored.reason.clone(), quotations(&scored.evidence)]
+                    vec![
+                        category.clone(),
+                        shown(scored.score),
+                        scored.reason.clone(),
+                        quotations(&scored.evidence),
+                    ]
                 });
-                page.table("How the evaluator scored it before the debate", &["Category", "Score", "Why", "Quotations"], rows);
+                page.table(
+                    "How the evaluator scored it before the debate",
+                    &["Category", "Score", "Why", "Quotations"],
+                    rows,
+                );
             }
         });
     }
@@ -81,7 +122,10 @@ impl Scored {
 
 fn row(round: &TopicRound) -> Vec<String> {
     let number = |score: Option<f64>| score.map_or_else(|| "–".to_owned(), shown);
-    let moved = round.score_before.zip(round.score_after).map(|(before, after)| ((after - before) * 100.0).round() / 100.0);
+    let moved = round
+        .score_before
+        .zip(round.score_after)
+        .map(|(before, after)| ((after - before) * 100.0).round() / 100.0);
     vec![
         round.topic.clone(),
         round.target_category.clone(),

@@ -1,4 +1,5 @@
-//! The definitions of the methods, written down as plainly as possible and without a thought for speed.
+//! The definitions of the methods, written down as plainly as possible and without a thought for
+//! speed.
 
 use super::Vote;
 use std::collections::BTreeSet;
@@ -16,8 +17,16 @@ pub struct Brute {
 
 impl Brute {
     pub fn new(n: usize, votes: &[Vote], weigh: bool) -> Self {
-        let counted = votes.iter().filter_map(|vote| Some((vote.places.clone()?, if weigh { i64::from(vote.weight) } else { 1 })));
-        Self { n, votes: counted.filter(|(_, weight)| *weight > 0).collect() }
+        let counted = votes.iter().filter_map(|vote| {
+            Some((
+                vote.places.clone()?,
+                if weigh { i64::from(vote.weight) } else { 1 },
+            ))
+        });
+        Self {
+            n,
+            votes: counted.filter(|(_, weight)| *weight > 0).collect(),
+        }
     }
 
     pub fn nobody(&self) -> bool {
@@ -30,7 +39,10 @@ impl Brute {
 
     fn tops(places: &[usize], left: &[usize]) -> Vec<usize> {
         let best = left.iter().map(|&at| places[at]).min();
-        left.iter().copied().filter(|&at| Some(places[at]) == best).collect()
+        left.iter()
+            .copied()
+            .filter(|&at| Some(places[at]) == best)
+            .collect()
     }
 
     /// First choices among some, in parts of `WHOLE`.
@@ -38,7 +50,8 @@ impl Brute {
         let mut firsts = vec![0; self.n];
         for (places, weight) in &self.votes {
             let tops = Self::tops(places, left);
-            tops.iter().for_each(|&at| firsts[at] += weight * WHOLE / tops.len() as i64);
+            tops.iter()
+                .for_each(|&at| firsts[at] += weight * WHOLE / tops.len() as i64);
         }
         firsts
     }
@@ -49,7 +62,9 @@ impl Brute {
 
     fn highest(scores: &[i64]) -> Set {
         let most = scores.iter().max();
-        (0..scores.len()).filter(|&at| Some(&scores[at]) == most).collect()
+        (0..scores.len())
+            .filter(|&at| Some(&scores[at]) == most)
+            .collect()
     }
 
     pub fn plurality(&self) -> Set {
@@ -58,18 +73,31 @@ impl Brute {
 
     pub fn majority(&self) -> Set {
         let firsts = self.firsts(&self.all());
-        (0..self.n).filter(|&at| 2 * firsts[at] > self.total() * WHOLE).collect()
+        (0..self.n)
+            .filter(|&at| 2 * firsts[at] > self.total() * WHOLE)
+            .collect()
     }
 
     pub fn unanimous(&self) -> Set {
         let all = self.all();
-        (0..self.n).filter(|&at| self.votes.iter().all(|(places, _)| Self::tops(places, &all) == [at])).collect()
+        (0..self.n)
+            .filter(|&at| {
+                self.votes
+                    .iter()
+                    .all(|(places, _)| Self::tops(places, &all) == [at])
+            })
+            .collect()
     }
 
     pub fn approval(&self) -> Set {
         let all = self.all();
-        let approved =
-            |at: usize| self.votes.iter().filter(|(places, _)| Self::tops(places, &all).contains(&at)).map(|(_, weight)| weight).sum();
+        let approved = |at: usize| {
+            self.votes
+                .iter()
+                .filter(|(places, _)| Self::tops(places, &all).contains(&at))
+                .map(|(_, weight)| weight)
+                .sum()
+        };
         Self::highest(&(0..self.n).map(approved).collect::<Vec<i64>>())
     }
 
@@ -82,7 +110,10 @@ impl Brute {
         };
         let of = |a: usize| -> i64 {
             let others = || (0..self.n).filter(move |&b| b != a);
-            self.votes.iter().map(|(places, weight)| weight * others().map(|b| worth(places, a, b)).sum::<i64>()).sum()
+            self.votes
+                .iter()
+                .map(|(places, weight)| weight * others().map(|b| worth(places, a, b)).sum::<i64>())
+                .sum()
         };
         (0..self.n).map(of).collect()
     }
@@ -92,7 +123,11 @@ impl Brute {
     }
 
     pub fn above(&self, a: usize, b: usize) -> i64 {
-        self.votes.iter().filter(|(places, _)| places[a] < places[b]).map(|(_, weight)| weight).sum()
+        self.votes
+            .iter()
+            .filter(|(places, _)| places[a] < places[b])
+            .map(|(_, weight)| weight)
+            .sum()
     }
 
     pub fn beats(&self, a: usize, b: usize) -> bool {
@@ -108,7 +143,8 @@ impl Brute {
     }
 
     pub fn condorcet(&self) -> Set {
-        self.condorcet_winner().map_or_else(|| self.borda(), |winner| Set::from([winner]))
+        self.condorcet_winner()
+            .map_or_else(|| self.borda(), |winner| Set::from([winner]))
     }
 
     /// Members of cycles in the highest set of candidates that all beat everybody below it.
@@ -116,7 +152,11 @@ impl Brute {
         let mut rest = self.all();
         while !rest.is_empty() {
             let top = self.smith(&rest);
-            let found: Set = top.iter().copied().filter(|&a| self.leads(a, a, &mut vec![a])).collect();
+            let found: Set = top
+                .iter()
+                .copied()
+                .filter(|&a| self.leads(a, a, &mut vec![a]))
+                .collect();
             if !found.is_empty() {
                 return found;
             }
@@ -127,10 +167,21 @@ impl Brute {
 
     /// The smallest set whose members beat everybody outside.
     fn smith(&self, among: &[usize]) -> Set {
-        let subsets =
-            (1u32..1 << among.len()).map(|bits| among.iter().copied().filter(|&a| bits >> place(among, a) & 1 == 1).collect::<Set>());
-        let dominates = |set: &Set| set.iter().all(|&a| among.iter().all(|b| set.contains(b) || self.beats(a, *b)));
-        subsets.filter(dominates).min_by_key(Set::len).expect("all of them together dominate")
+        let subsets = (1u32..1 << among.len()).map(|bits| {
+            among
+                .iter()
+                .copied()
+                .filter(|&a| bits >> place(among, a) & 1 == 1)
+                .collect::<Set>()
+        });
+        let dominates = |set: &Set| {
+            set.iter()
+                .all(|&a| among.iter().all(|b| set.contains(b) || self.beats(a, *b)))
+        };
+        subsets
+            .filter(dominates)
+            .min_by_key(Set::len)
+            .expect("all of them together dominate")
     }
 
     /// Whether victories lead from `a` back to `goal`.
@@ -152,13 +203,28 @@ impl Brute {
         }
         let firsts = self.firsts(left);
         let fewest = left.iter().map(|&at| firsts[at]).min();
-        let tied = left.iter().copied().filter(|&at| Some(firsts[at]) == fewest);
-        tied.flat_map(|gone| self.instant_runoff(&left.iter().copied().filter(|&at| at != gone).collect::<Vec<_>>())).collect()
+        let tied = left
+            .iter()
+            .copied()
+            .filter(|&at| Some(firsts[at]) == fewest);
+        tied.flat_map(|gone| {
+            self.instant_runoff(
+                &left
+                    .iter()
+                    .copied()
+                    .filter(|&at| at != gone)
+                    .collect::<Vec<_>>(),
+            )
+        })
+        .collect()
     }
 
     /// Everybody with nobody above in some order of locking.
     pub fn ranked_pairs(&self) -> Set {
-        let pairs = self.all().into_iter().flat_map(|a| self.all().into_iter().map(move |b| (a, b)));
+        let pairs = self
+            .all()
+            .into_iter()
+            .flat_map(|a| self.all().into_iter().map(move |b| (a, b)));
         let open: Vec<(usize, usize)> = pairs.filter(|&(a, b)| self.beats(a, b)).collect();
         self.lock(&open, &mut Vec::new())
     }
@@ -166,11 +232,17 @@ impl Brute {
     fn lock(&self, open: &[(usize, usize)], locked: &mut Vec<(usize, usize)>) -> Set {
         let strength = |&(a, b): &(usize, usize)| (self.above(a, b), -self.above(b, a));
         let Some(most) = open.iter().map(strength).max() else {
-            return (0..self.n).filter(|&a| locked.iter().all(|&(_, b)| b != a)).collect();
+            return (0..self.n)
+                .filter(|&a| locked.iter().all(|&(_, b)| b != a))
+                .collect();
         };
         let mut winners = Set::new();
         for &pair in open.iter().filter(|pair| strength(pair) == most) {
-            let rest: Vec<(usize, usize)> = open.iter().copied().filter(|other| *other != pair).collect();
+            let rest: Vec<(usize, usize)> = open
+                .iter()
+                .copied()
+                .filter(|other| *other != pair)
+                .collect();
             let closes = path(locked, pair.1, pair.0);
             if !closes {
                 locked.push(pair);
@@ -185,7 +257,9 @@ impl Brute {
 
     pub fn schulze(&self) -> Set {
         let strongest = |a, b| self.strongest(a, b, &mut vec![a]);
-        (0..self.n).filter(|&a| (0..self.n).all(|b| a == b || strongest(a, b) >= strongest(b, a))).collect()
+        (0..self.n)
+            .filter(|&a| (0..self.n).all(|b| a == b || strongest(a, b) >= strongest(b, a)))
+            .collect()
     }
 
     /// The strongest of all chains of victories from `a` to `goal`, each looked at.
@@ -226,5 +300,8 @@ fn place(among: &[usize], a: usize) -> usize {
 }
 
 fn path(locked: &[(usize, usize)], from: usize, to: usize) -> bool {
-    from == to || locked.iter().any(|&(a, b)| a == from && path(locked, b, to))
+    from == to
+        || locked
+            .iter()
+            .any(|&(a, b)| a == from && path(locked, b, to))
 }

@@ -1,4 +1,5 @@
-//! Every profile of three candidates and up to five voters: all weak orders, cut ballots and abstentions, by every method.
+//! Every profile of three candidates and up to five voters: all weak orders, cut ballots and
+//! abstentions, by every method.
 
 use super::{
     Vote,
@@ -29,14 +30,22 @@ fn multisets(kinds: usize, size: usize) -> Vec<Vec<usize>> {
         return vec![Vec::new()];
     }
     let shorter = multisets(kinds, size - 1);
-    let longer = shorter.iter().flat_map(|set| (set.last().copied().unwrap_or(0)..kinds).map(|kind| [&set[..], &[kind]].concat()));
+    let longer = shorter.iter().flat_map(|set| {
+        (set.last().copied().unwrap_or(0)..kinds).map(|kind| [&set[..], &[kind]].concat())
+    });
     longer.collect()
 }
 
 fn check_all(voters: usize) {
     let kinds = kinds();
     for set in multisets(kinds.len(), voters) {
-        let votes: Vec<Vote> = set.iter().map(|&kind| Vote { places: kinds[kind].clone(), weight: 1 }).collect();
+        let votes: Vec<Vote> = set
+            .iter()
+            .map(|&kind| Vote {
+                places: kinds[kind].clone(),
+                weight: 1,
+            })
+            .collect();
         let profile = profile(3, &votes);
         let brute = Brute::new(3, &votes, false);
         for method in METHODS {
@@ -58,28 +67,65 @@ pub fn check(count: &Count, brute: &Brute, votes: &[Vote]) {
         _ => Ended::Tie,
     };
     assert_eq!(count.ending, ended, "{}", said());
-    assert_eq!(count.winner.as_ref(), winners.first().filter(|_| winners.len() == 1), "{}", said());
+    assert_eq!(
+        count.winner.as_ref(),
+        winners.first().filter(|_| winners.len() == 1),
+        "{}",
+        said()
+    );
     let scores: Option<Vec<Exact>> = match count.method.as_str() {
         "plurality" | "majority" | "instant-runoff" => {
             let firsts = brute.firsts(&(0..brute.n).collect::<Vec<_>>());
-            Some(firsts.iter().map(|&parts| Exact::whole(parts).split(WHOLE as u64)).collect())
+            Some(
+                firsts
+                    .iter()
+                    .map(|&parts| Exact::whole(parts).split(WHOLE as u64))
+                    .collect(),
+            )
         }
-        "borda" => Some(brute.borda_doubled().iter().map(|&doubled| Exact::whole(doubled).split(2)).collect()),
+        "borda" => Some(
+            brute
+                .borda_doubled()
+                .iter()
+                .map(|&doubled| Exact::whole(doubled).split(2))
+                .collect(),
+        ),
         _ => None,
     };
     if let Some(scores) = scores.filter(|_| !brute.nobody()) {
         let figures: Vec<String> = scores.iter().map(ToString::to_string).collect();
-        assert_eq!(count.scores.values().map(ToString::to_string).collect::<Vec<_>>(), figures, "{}", said());
+        assert_eq!(
+            count
+                .scores
+                .values()
+                .map(ToString::to_string)
+                .collect::<Vec<_>>(),
+            figures,
+            "{}",
+            said()
+        );
     }
-    if ["condorcet", "schulze", "ranked-pairs"].contains(&count.method.as_str()) && !brute.nobody() {
+    if ["condorcet", "schulze", "ranked-pairs"].contains(&count.method.as_str()) && !brute.nobody()
+    {
         assert_eq!(count.cycle, names(brute.cycle()), "{}", said());
         for (a, row) in count.pairwise.values().enumerate() {
-            let expected = (0..brute.n).filter(|&b| b != a).map(|b| brute.above(a, b).to_string());
-            assert!(row.values().map(Figure::to_string).eq(expected), "{}", said());
+            let expected = (0..brute.n)
+                .filter(|&b| b != a)
+                .map(|b| brute.above(a, b).to_string());
+            assert!(
+                row.values().map(Figure::to_string).eq(expected),
+                "{}",
+                said()
+            );
         }
     }
     if count.method == "condorcet" {
-        assert_eq!(count.fallback_used, !brute.nobody() && brute.condorcet_winner().is_none(), "{}", said());
+        assert_eq!(
+            count.fallback_used,
+            !brute.nobody() && brute.condorcet_winner().is_none(),
+            "{}",
+            said()
+        );
     }
 }
 

@@ -1,4 +1,5 @@
-//! Voting: every method against its definition, against what theory says of it, and against hand-made rows.
+//! Voting: every method against its definition, against what theory says of it, and against
+//! hand-made rows.
 
 mod brute;
 mod exhaustive;
@@ -8,7 +9,8 @@ mod rows;
 
 use rebut_engine::voting::{Ballot, Count, Profile, Rules, method};
 
-/// A vote: each candidate's place, 0 the best, equals alike; nothing for an abstention. And its weight.
+/// A vote: each candidate's place, 0 the best, equals alike; nothing for an abstention. And its
+/// weight.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Vote {
     pub places: Option<Vec<usize>>,
@@ -25,7 +27,10 @@ pub fn ballot(voter: String, vote: &Vote, cut: bool) -> Ballot {
     let mut ranking = Vec::new();
     if let Some(places) = &vote.places {
         for place in 0..=places.iter().copied().max().unwrap_or(0) {
-            let tier: Vec<String> = (0..places.len()).filter(|&at| places[at] == place).map(name).collect();
+            let tier: Vec<String> = (0..places.len())
+                .filter(|&at| places[at] == place)
+                .map(name)
+                .collect();
             ranking.extend((!tier.is_empty()).then_some(tier));
         }
         if cut && ranking.len() > 1 {
@@ -33,17 +38,28 @@ pub fn ballot(voter: String, vote: &Vote, cut: bool) -> Ballot {
         }
     }
     let weight = vote.weight.to_string().parse().expect("a weight");
-    Ballot { voter, weight, ranking, ..Ballot::default() }
+    Ballot {
+        voter,
+        weight,
+        ranking,
+        ..Ballot::default()
+    }
 }
 
 /// Votes as a profile; every second ballot is cut.
 pub fn profile(candidates: usize, votes: &[Vote]) -> Profile {
-    let ballots = votes.iter().enumerate().map(|(at, vote)| ballot(format!("v{at}"), vote, at % 2 == 1)).collect();
+    let ballots = votes
+        .iter()
+        .enumerate()
+        .map(|(at, vote)| ballot(format!("v{at}"), vote, at % 2 == 1))
+        .collect();
     Profile::new((0..candidates).map(name).collect(), ballots).expect("ballots that are right")
 }
 
 pub fn count(profile: &Profile, by: &str, rules: &Rules) -> Count {
-    method(by).unwrap_or_else(|| panic!("no method {by}")).count(profile, rules)
+    method(by)
+        .unwrap_or_else(|| panic!("no method {by}"))
+        .count(profile, rules)
 }
 
 /// The names of a set of candidates.

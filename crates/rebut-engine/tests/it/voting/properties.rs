@@ -6,20 +6,37 @@ use rebut_engine::voting::{Ballot, Ended, METHODS, Profile, Rules, TieBreak};
 use std::collections::BTreeSet;
 
 /// Raising a winner on a ballot never makes it lose.
-const MONOTONE: &[&str] =
-    &["majority", "plurality", "weighted", "unanimous", "borda", "condorcet", "approval", "ranked-pairs", "schulze", "score"];
+const MONOTONE: &[&str] = &[
+    "majority",
+    "plurality",
+    "weighted",
+    "unanimous",
+    "borda",
+    "condorcet",
+    "approval",
+    "ranked-pairs",
+    "schulze",
+    "score",
+];
 /// Whoever beats all others is the only winner.
 const CONDORCET: &[&str] = &["condorcet", "ranked-pairs", "schulze"];
 
-fn votes(candidates: std::ops::RangeInclusive<usize>, most: usize) -> impl Strategy<Value = (usize, Vec<Vote>)> {
+fn votes(
+    candidates: std::ops::RangeInclusive<usize>,
+    most: usize,
+) -> impl Strategy<Value = (usize, Vec<Vote>)> {
     candidates.prop_flat_map(move |n| {
-        let vote = (weighted(0.9, vec(0..n, n)), 0u32..4).prop_map(|(places, weight)| Vote { places, weight });
+        let vote = (weighted(0.9, vec(0..n, n)), 0u32..4)
+            .prop_map(|(places, weight)| Vote { places, weight });
         (Just(n), vec(vote, 0..=most))
     })
 }
 
 fn weigh(on: bool) -> Rules {
-    Rules { weigh: on, ..Rules::default() }
+    Rules {
+        weigh: on,
+        ..Rules::default()
+    }
 }
 
 proptest! {
@@ -43,7 +60,8 @@ proptest! {
         ballots.rotate_left(by);
         ballots.reverse();
         let turned = Profile::new(candidates.clone(), ballots.clone()).expect("right");
-        ballots.iter_mut().zip(0..).for_each(|(ballot, number)| ballot.voter = format!("somebody {number}"));
+        ballots.iter_mut().zip(0..).for_each(|(ballot, number)| ballot.voter = format!("somebody \
+            {number}"));
         let renamed = Profile::new(candidates, ballots).expect("right");
         for method in METHODS {
             let counted = method.count(&first, &weigh(weighs));
@@ -84,7 +102,8 @@ proptest! {
             places.iter_mut().for_each(|place| *place = 2 * *place + 1);
             places[at] = to.index(places[at] + 1);
             let after = count(&profile(n, &raised), by, &Rules::default()).winners;
-            prop_assert!(after.contains(winner), "{} loses by {} after a raise: {:?} to {:?}", winner, by, votes, raised);
+            prop_assert!(after.contains(winner), "{} loses by {} after a raise: {:?} to \
+                {:?}", winner, by, votes, raised);
         }
     }
 
@@ -106,7 +125,8 @@ proptest! {
     #[test]
     fn breaking_ties_in_one_way_gives_one_of_the_winners((n, votes) in votes(2..=5, 7), rule in 0usize..5, seed in any::<u64>()) {
         let rule = ["order", "borda", "condorcet", "most-first", &format!("seed:{seed}")][rule].to_owned();
-        let rules = Rules { tie_break: rule.parse::<TieBreak>().expect("a rule"), ..Rules::default() };
+        let rules = Rules { tie_break: rule.parse::<TieBreak>().expect("a \
+            rule"), ..Rules::default() };
         let profile = profile(n, &votes);
         for method in METHODS {
             let (plain, broken) = (method.count(&profile, &Rules::default()), method.count(&profile, &rules));
@@ -142,7 +162,8 @@ proptest! {
             prop_assert_eq!(count.ending == Ended::NoQuorum, count.voters == 0);
             prop_assert_eq!(count.winner.is_some(), count.ending == Ended::Decided);
             let json = serde_json::to_string(&count).expect("JSON");
-            prop_assert_eq!(serde_json::from_str::<rebut_engine::voting::Count>(&json).expect("a count"), count);
+            prop_assert_eq!(serde_json::from_str::<rebut_engine::voting::Count>(&json).expect("a \
+                count"), count);
         }
     }
 }
@@ -152,7 +173,11 @@ fn runoff_with_one_tie_break(brute: &Brute) -> usize {
     let mut left: Vec<usize> = (0..brute.n).collect();
     while left.len() > 1 {
         let firsts = brute.firsts(&left);
-        let gone = left.iter().copied().min_by_key(|&at| (firsts[at], std::cmp::Reverse(at))).expect("somebody is left");
+        let gone = left
+            .iter()
+            .copied()
+            .min_by_key(|&at| (firsts[at], std::cmp::Reverse(at)))
+            .expect("somebody is left");
         left.retain(|&at| at != gone);
     }
     left[0]

@@ -46,7 +46,11 @@ fn body(ask: &Ask<'_>, body: &mut Vec<u8>) {
         body.push(b']');
     }
     push(body, r#","messages":[{"role":"user","content":["#);
-    match prompt.user.split_at_checked(prompt.stable_len()).filter(|(stable, growing)| !stable.is_empty() && !growing.is_empty()) {
+    match prompt
+        .user
+        .split_at_checked(prompt.stable_len())
+        .filter(|(stable, growing)| !stable.is_empty() && !growing.is_empty())
+    {
         Some((stable, growing)) => {
             push_block(body, stable, true);
             body.push(b',');
@@ -57,11 +61,19 @@ fn body(ask: &Ask<'_>, body: &mut Vec<u8>) {
     push(body, "]}]");
     push_output(ask, body);
     if let Some(budget) = budget {
-        push_number(body, r#","thinking":{"type":"enabled","budget_tokens":"#, Some(budget));
+        push_number(
+            body,
+            r#","thinking":{"type":"enabled","budget_tokens":"#,
+            Some(budget),
+        );
         body.push(b'}');
     }
     // Thinking with a budget allows no temperature of one's own.
-    push_number(body, r#","temperature":"#, ask.temperature().filter(|_| budget.is_none()));
+    push_number(
+        body,
+        r#","temperature":"#,
+        ask.temperature().filter(|_| budget.is_none()),
+    );
     if ask.streamed {
         push(body, r#","stream":true"#);
     }
@@ -71,22 +83,36 @@ fn body(ask: &Ask<'_>, body: &mut Vec<u8>) {
 /// The most tokens, thinking included, and how many of them are for thinking.
 fn limits(ask: &Ask<'_>) -> (u32, Option<u32>) {
     let agent = ask.request.agent;
-    (agent.max_tokens.unwrap_or_else(|| usual_limit(ask.manner, agent.effort)), budget(ask).ok().flatten())
+    (
+        agent
+            .max_tokens
+            .unwrap_or_else(|| usual_limit(ask.manner, agent.effort)),
+        budget(ask).ok().flatten(),
+    )
 }
 
 /// The most tokens where the agent has no limit: this wire wants one.
 fn usual_limit(manner: &Manner, effort: Option<Effort>) -> u32 {
     let thinks = manner.effort == EffortForm::Budget && manner.structured != Structured::Tool;
-    manner.max_tokens.saturating_add(effort.filter(|_| thinks).map_or(0, budget_of))
+    manner
+        .max_tokens
+        .saturating_add(effort.filter(|_| thinks).map_or(0, budget_of))
 }
 
 /// How many tokens are for thinking, or why none are although the agent has an effort.
 fn budget(ask: &Ask<'_>) -> Result<Option<u32>, &'static str> {
-    let Some(budget) = ask.thinking_budget() else { return Ok(None) };
+    let Some(budget) = ask.thinking_budget() else {
+        return Ok(None);
+    };
     if ask.manner.structured == Structured::Tool {
         return Err("effort: a tool that must be called allows no thinking");
     }
-    match ask.request.agent.max_tokens.map(|most| budget.min(most.saturating_sub(LEAST_BUDGET))) {
+    match ask
+        .request
+        .agent
+        .max_tokens
+        .map(|most| budget.min(most.saturating_sub(LEAST_BUDGET)))
+    {
         None => Ok(Some(budget)),
         Some(fitting) if fitting >= LEAST_BUDGET => Ok(Some(fitting)),
         Some(_) => Err("effort: max_tokens leaves no room to think; give it 2048 or more"),
@@ -96,7 +122,9 @@ fn budget(ask: &Ask<'_>) -> Result<Option<u32>, &'static str> {
 fn left_out(ask: &Ask<'_>) -> Option<&'static str> {
     match budget(ask) {
         Err(why) => Some(why),
-        Ok(Some(_)) => ask.temperature().map(|_| "temperature: thinking with a number of tokens allows none"),
+        Ok(Some(_)) => ask
+            .temperature()
+            .map(|_| "temperature: thinking with a number of tokens allows none"),
         Ok(None) => None,
     }
 }
@@ -104,7 +132,14 @@ fn left_out(ask: &Ask<'_>) -> Option<&'static str> {
 fn push_block(body: &mut Vec<u8>, text: &str, cached: bool) {
     push(body, r#"{"type":"text","text":"#);
     push_string(body, text);
-    push(body, if cached { r#","cache_control":{"type":"ephemeral"}}"# } else { "}" });
+    push(
+        body,
+        if cached {
+            r#","cache_control":{"type":"ephemeral"}}"#
+        } else {
+            "}"
+        },
+    );
 }
 
 /// The form of the answer and the effort, which share a field.
@@ -113,7 +148,12 @@ fn push_output(ask: &Ask<'_>, body: &mut Vec<u8>) {
     if ask.manner.structured == Structured::Tool {
         push(body, r#","tools":[{"name":"#);
         push_string(body, schema.name);
-        push_schema(body, r#","description":"Gives the reply.","input_schema":"#, schema, "}]");
+        push_schema(
+            body,
+            r#","description":"Gives the reply.","input_schema":"#,
+            schema,
+            "}]",
+        );
         push(body, r#","tool_choice":{"type":"tool","name":"#);
         push_string(body, schema.name);
         body.push(b'}');
@@ -129,10 +169,22 @@ fn push_output(ask: &Ask<'_>, body: &mut Vec<u8>) {
     }
     push(body, r#","output_config":{"#);
     if has_schema {
-        push_schema(body, r#""format":{"type":"json_schema","schema":"#, schema, "}");
+        push_schema(
+            body,
+            r#""format":{"type":"json_schema","schema":"#,
+            schema,
+            "}",
+        );
     }
     if let Some(effort) = effort {
-        push(body, if has_schema { r#","effort":"# } else { r#""effort":"# });
+        push(
+            body,
+            if has_schema {
+                r#","effort":"#
+            } else {
+                r#""effort":"#
+            },
+        );
         push_string(body, effort);
     }
     body.push(b'}');
@@ -180,7 +232,9 @@ impl Message<'_> {
         for block in self.content {
             match (block.kind.as_str(), block.input) {
                 ("text", _) if !outcome.by_tool => outcome.push(block.text),
-                ("tool_use", Some(input)) if outcome.by_tool => outcome.push(input.get().to_owned()),
+                ("tool_use", Some(input)) if outcome.by_tool => {
+                    outcome.push(input.get().to_owned())
+                }
                 _ => outcome.beside = true,
             }
         }
@@ -227,11 +281,25 @@ fn event(json: &str, outcome: &mut Outcome) -> Result<bool, Unread> {
     match (event.kind.as_str(), event.delta) {
         ("message_start", _) => event.message.map_or((), |message| message.add_to(outcome)),
         ("content_block_start", _) => {
-            let kind = event.content_block.map(|block| block.kind).unwrap_or_default();
+            let kind = event
+                .content_block
+                .map(|block| block.kind)
+                .unwrap_or_default();
             outcome.beside |= kind != if outcome.by_tool { "tool_use" } else { "text" };
         }
-        ("content_block_delta", Delta { text: Some(text), .. }) if !outcome.by_tool => outcome.push(text),
-        ("content_block_delta", Delta { partial_json: Some(json), .. }) if outcome.by_tool => outcome.push(json),
+        (
+            "content_block_delta",
+            Delta {
+                text: Some(text), ..
+            },
+        ) if !outcome.by_tool => outcome.push(text),
+        (
+            "content_block_delta",
+            Delta {
+                partial_json: Some(json),
+                ..
+            },
+        ) if outcome.by_tool => outcome.push(json),
         ("message_delta", delta) => {
             count(event.usage, outcome);
             stop(delta.stop_reason, outcome);
@@ -246,7 +314,11 @@ fn event(json: &str, outcome: &mut Outcome) -> Result<bool, Unread> {
 
 /// Counts come twice in a stream: what was read at the beginning, what was written at the end.
 fn count(usage: Option<&RawValue>, outcome: &mut Outcome) {
-    let Some(counts) = usage.and_then(|usage| serde_json::from_str::<TokenCounts>(usage.get()).ok()) else { return };
+    let Some(counts) =
+        usage.and_then(|usage| serde_json::from_str::<TokenCounts>(usage.get()).ok())
+    else {
+        return;
+    };
     let usage = outcome.usage.get_or_insert_default();
     if let Some(input) = counts.input_tokens {
         usage.input = input.0 + counts.cache_creation_input_tokens.unwrap_or_default().0;
@@ -257,7 +329,12 @@ fn count(usage: Option<&RawValue>, outcome: &mut Outcome) {
     if let Some(output) = counts.output_tokens {
         usage.output = output.0;
     }
-    usage.reasoning = counts.output_tokens_details.thinking_tokens.0.max(usage.reasoning).min(usage.output);
+    usage.reasoning = counts
+        .output_tokens_details
+        .thinking_tokens
+        .0
+        .max(usage.reasoning)
+        .min(usage.output);
 }
 
 #[derive(Default, Deserialize)]

@@ -1,4 +1,5 @@
-//! OpenAI's chat completions, which most endpoints speak. Narrow types that take only what is used and bear with what is odd.
+//! OpenAI's chat completions, which most endpoints speak. Narrow types that take only what is used
+//! and bear with what is odd.
 
 use super::{
     Ask, End, Ending, Outcome, Unread, Wire, by_word_only,
@@ -63,7 +64,10 @@ fn body(ask: &Ask<'_>, body: &mut Vec<u8>) {
         push_string(body, effort.as_str());
     }
     if ask.streamed {
-        push(body, r#","stream":true,"stream_options":{"include_usage":true}"#);
+        push(
+            body,
+            r#","stream":true,"stream_options":{"include_usage":true}"#,
+        );
     }
     body.push(b'}');
 }
@@ -73,9 +77,17 @@ fn push_format(ask: &Ask<'_>, body: &mut Vec<u8>) {
         Structured::None | Structured::Tool => {}
         Structured::Object => push(body, r#","response_format":{"type":"json_object"}"#),
         Structured::Schema => {
-            push(body, r#","response_format":{"type":"json_schema","json_schema":{"name":"#);
+            push(
+                body,
+                r#","response_format":{"type":"json_schema","json_schema":{"name":"#,
+            );
             push_string(body, ask.request.schema.name);
-            push_schema(body, r#","strict":true,"schema":"#, ask.request.schema, "}}");
+            push_schema(
+                body,
+                r#","strict":true,"schema":"#,
+                ask.request.schema,
+                "}}",
+            );
         }
     }
 }
@@ -146,9 +158,13 @@ impl<'a> Completion<'a> {
         serde_json::from_str(json).map_err(|_| Unread::Foreign)
     }
 
-    /// Whether it holds anything of a completion at all: any JSON object can be read as an empty one.
+    /// Whether it holds anything of a completion at all: any JSON object can be read as an empty
+    /// one.
     fn is_one(&self) -> bool {
-        !self.choices.is_empty() || self.usage.is_some() || self.error.is_some() || self.model.is_some()
+        !self.choices.is_empty()
+            || self.usage.is_some()
+            || self.error.is_some()
+            || self.model.is_some()
     }
 
     /// Adds a piece to what is known. Returns whether it names the end.
@@ -160,17 +176,24 @@ impl<'a> Completion<'a> {
             outcome.model = self.model.map(|model| model.0.into_owned());
         }
         if let Some(usage) = self.usage {
-            outcome.usage = serde_json::from_str::<TokenCounts>(usage.get()).ok().map(Usage::from);
+            outcome.usage = serde_json::from_str::<TokenCounts>(usage.get())
+                .ok()
+                .map(Usage::from);
         }
-        let Some(choice) = self.choices.into_iter().next() else { return Ok(false) };
+        let Some(choice) = self.choices.into_iter().next() else {
+            return Ok(false);
+        };
         if let Some(message) = choice.delta.or(choice.message) {
             outcome.push(message.content.0);
-            outcome.beside |= message.reasoning.0 || message.reasoning_content.0 || message.tool_calls.0;
+            outcome.beside |=
+                message.reasoning.0 || message.reasoning_content.0 || message.tool_calls.0;
             if let Some(refusal) = message.refusal {
                 outcome.refuse(&refusal);
             }
         }
-        let Some(reason) = choice.finish_reason else { return Ok(false) };
+        let Some(reason) = choice.finish_reason else {
+            return Ok(false);
+        };
         outcome.end = Some(match &*reason.0 {
             "length" | "max_tokens" => End::Length,
             "content_filter" => End::Filtered(reason.0.into_owned()),
@@ -210,10 +233,26 @@ struct CompletionDetails {
 impl From<TokenCounts> for Usage {
     fn from(counts: TokenCounts) -> Self {
         let (input, written) = (counts.prompt_tokens.0, counts.completion_tokens.0);
-        let cached = counts.prompt_tokens_details.cached_tokens.0.max(counts.prompt_cache_hit_tokens.0).min(input);
+        let cached = counts
+            .prompt_tokens_details
+            .cached_tokens
+            .0
+            .max(counts.prompt_cache_hit_tokens.0)
+            .min(input);
         let thought = counts.completion_tokens_details.reasoning_tokens.0;
-        // Nearly all count thinking as written; where the sum shows that it was counted apart, it is added.
-        let output = if counts.total_tokens.0 == input + written + thought { written + thought } else { written };
-        Self { input: input - cached, cached, output, reasoning: thought.min(output), cost_usd: None }
+        // Nearly all count thinking as written; where the sum shows that it was counted apart, it
+        // is added.
+        let output = if counts.total_tokens.0 == input + written + thought {
+            written + thought
+        } else {
+            written
+        };
+        Self {
+            input: input - cached,
+            cached,
+            output,
+            reasoning: thought.min(output),
+            cost_usd: None,
+        }
     }
 }

@@ -16,8 +16,15 @@ pub(super) const WIRE: Wire = Wire {
     key_header: ("x-goog-api-key", ""),
     headers: &[],
     path: |model, streamed| {
-        let verb = if streamed { "streamGenerateContent" } else { "generateContent" };
-        vec!["models".to_owned(), format!("{}:{verb}", model.strip_prefix("models/").unwrap_or(model))]
+        let verb = if streamed {
+            "streamGenerateContent"
+        } else {
+            "generateContent"
+        };
+        vec![
+            "models".to_owned(),
+            format!("{}:{verb}", model.strip_prefix("models/").unwrap_or(model)),
+        ]
     },
     stream_query: Some("alt=sse"),
     models_query: Some("pageSize=1000"),
@@ -55,7 +62,12 @@ fn body(ask: &Ask<'_>, body: &mut Vec<u8>) {
         Structured::None | Structured::Tool => {}
         Structured::Object => push(body, r#","responseMimeType":"application/json""#),
         Structured::Schema => {
-            push_schema(body, r#","responseMimeType":"application/json","responseJsonSchema":"#, ask.request.schema, "");
+            push_schema(
+                body,
+                r#","responseMimeType":"application/json","responseJsonSchema":"#,
+                ask.request.schema,
+                "",
+            );
         }
     }
     push_number(body, r#","temperature":"#, ask.temperature());
@@ -67,8 +79,16 @@ fn body(ask: &Ask<'_>, body: &mut Vec<u8>) {
     }
     if let Some(budget) = ask.thinking_budget() {
         // Thinking counts as output: what is written needs as much room.
-        let budget = ask.request.agent.max_tokens.map_or(budget, |most| budget.min(most / 2));
-        push_number(body, r#","thinkingConfig":{"thinkingBudget":"#, Some(budget));
+        let budget = ask
+            .request
+            .agent
+            .max_tokens
+            .map_or(budget, |most| budget.min(most / 2));
+        push_number(
+            body,
+            r#","thinkingConfig":{"thinkingBudget":"#,
+            Some(budget),
+        );
         body.push(b'}');
     }
     push(body, "}}");
@@ -123,8 +143,16 @@ struct Feedback {
 }
 
 /// Reasons that mean a filter.
-const FILTERS: &[&str] =
-    &["SAFETY", "RECITATION", "LANGUAGE", "BLOCKLIST", "PROHIBITED_CONTENT", "SPII", "IMAGE_SAFETY", "IMAGE_PROHIBITED_CONTENT"];
+const FILTERS: &[&str] = &[
+    "SAFETY",
+    "RECITATION",
+    "LANGUAGE",
+    "BLOCKLIST",
+    "PROHIBITED_CONTENT",
+    "SPII",
+    "IMAGE_SAFETY",
+    "IMAGE_PROHIBITED_CONTENT",
+];
 
 impl<'a> Generated<'a> {
     fn parse(json: &'a str) -> Result<Self, Unread> {
@@ -132,7 +160,10 @@ impl<'a> Generated<'a> {
     }
 
     fn is_one(&self) -> bool {
-        !self.candidates.is_empty() || self.prompt_feedback.is_some() || self.usage_metadata.is_some() || self.error.is_some()
+        !self.candidates.is_empty()
+            || self.prompt_feedback.is_some()
+            || self.usage_metadata.is_some()
+            || self.error.is_some()
     }
 
     /// Adds a piece to what is known. Returns whether it names the end.
@@ -143,20 +174,29 @@ impl<'a> Generated<'a> {
         outcome.model = self.model_version.or(outcome.model.take());
         outcome.is_counted = self.usage_metadata.is_some();
         if let Some(usage) = self.usage_metadata {
-            outcome.usage = serde_json::from_str::<TokenCounts>(usage.get()).ok().map(Usage::from);
+            outcome.usage = serde_json::from_str::<TokenCounts>(usage.get())
+                .ok()
+                .map(Usage::from);
         }
-        if let Some(reason) = self.prompt_feedback.and_then(|feedback| feedback.block_reason) {
+        if let Some(reason) = self
+            .prompt_feedback
+            .and_then(|feedback| feedback.block_reason)
+        {
             outcome.end = Some(End::Filtered(reason));
             return Ok(true);
         }
-        let Some(candidate) = self.candidates.into_iter().next() else { return Ok(false) };
+        let Some(candidate) = self.candidates.into_iter().next() else {
+            return Ok(false);
+        };
         for part in candidate.content.parts {
             match part.text {
                 Some(text) if !part.thought => outcome.push(text),
                 _ => outcome.beside = true,
             }
         }
-        let Some(reason) = candidate.finish_reason else { return Ok(false) };
+        let Some(reason) = candidate.finish_reason else {
+            return Ok(false);
+        };
         outcome.end = Some(match reason.as_str() {
             "STOP" => End::Complete,
             "MAX_TOKENS" => End::Length,
@@ -178,10 +218,19 @@ struct TokenCounts {
 
 impl From<TokenCounts> for Usage {
     fn from(counts: TokenCounts) -> Self {
-        let cached = counts.cached_content_token_count.0.min(counts.prompt_token_count.0);
+        let cached = counts
+            .cached_content_token_count
+            .0
+            .min(counts.prompt_token_count.0);
         // Google counts thinking beside what is written.
         let reasoning = counts.thoughts_token_count.0;
         let output = counts.candidates_token_count.0 + reasoning;
-        Self { input: counts.prompt_token_count.0 - cached, cached, output, reasoning, cost_usd: None }
+        Self {
+            input: counts.prompt_token_count.0 - cached,
+            cached,
+            output,
+            reasoning,
+            cost_usd: None,
+        }
     }
 }

@@ -1,4 +1,5 @@
-//! The wire formats: how a request is written, and how answers, events and counts are read. One row each.
+//! The wire formats: how a request is written, and how answers, events and counts are read. One row
+//! each.
 
 mod anthropic;
 mod chat;
@@ -29,7 +30,8 @@ pub(crate) struct Wire {
     pub key_header: (&'static str, &'static str),
     /// Headers of every request.
     pub headers: &'static [(&'static str, &'static str)],
-    /// Where a model is asked, below the base URL; the second argument says whether the answer is to be streamed.
+    /// Where a model is asked, below the base URL; the second argument says whether the answer is
+    /// to be streamed.
     pub path: fn(&str, bool) -> Vec<String>,
     /// The query of a streamed request.
     pub stream_query: Option<&'static str>,
@@ -39,8 +41,8 @@ pub(crate) struct Wire {
     pub start: fn(&str) -> Vec<u8>,
     /// Writes the rest of the body.
     pub body: fn(&Ask<'_>, &mut Vec<u8>),
-    /// The limit of an answer's tokens that is sent although the agent has none, with thinking in this
-    /// effort.
+    /// The limit of an answer's tokens that is sent although the agent has none, with thinking in
+    /// this effort.
     pub usual_limit: fn(&Manner, Option<Effort>) -> Option<u32>,
     /// Which setting of an agent cannot be said on it, or not together with others, and why.
     pub left_out: fn(&Ask<'_>) -> Option<&'static str>,
@@ -108,12 +110,18 @@ pub(crate) struct Ask<'a> {
 impl Ask<'_> {
     /// The temperature, where the agent has one and the model takes one.
     fn temperature(&self) -> Option<f64> {
-        self.request.agent.temperature.filter(|temperature| self.manner.temperature && temperature.is_finite())
+        self.request
+            .agent
+            .temperature
+            .filter(|temperature| self.manner.temperature && temperature.is_finite())
     }
 
     /// How hard to think, where the agent says so and the model can be told in this form.
     fn effort(&self, form: EffortForm) -> Option<Effort> {
-        self.request.agent.effort.filter(|_| self.manner.effort == form)
+        self.request
+            .agent
+            .effort
+            .filter(|_| self.manner.effort == form)
     }
 
     /// Which of the agent's settings are not sent, and why.
@@ -121,8 +129,15 @@ impl Ask<'_> {
         let agent = self.request.agent;
         let temperature = agent.temperature.is_some() && !self.manner.temperature;
         let effort = agent.effort.is_some() && self.manner.effort == EffortForm::None;
-        let general = [temperature.then_some("temperature: the model takes none"), effort.then_some("effort: the model cannot be told")];
-        general.into_iter().chain([(wire.left_out)(self)]).flatten().collect()
+        let general = [
+            temperature.then_some("temperature: the model takes none"),
+            effort.then_some("effort: the model cannot be told"),
+        ];
+        general
+            .into_iter()
+            .chain([(wire.left_out)(self)])
+            .flatten()
+            .collect()
     }
 
     /// How hard to think as a number of tokens.
@@ -148,7 +163,8 @@ fn no_limit(_: &Manner, _: Option<Effort>) -> Option<u32> {
 
 /// For wires that know effort as a word.
 fn by_word_only(ask: &Ask<'_>) -> Option<&'static str> {
-    ask.thinking_budget().map(|_| "effort: this wire takes no number of tokens for it; set effort = \"level\"")
+    ask.thinking_budget()
+        .map(|_| "effort: this wire takes no number of tokens for it; set effort = \"level\"")
 }
 
 /// What an answer comes to, or the pieces of a stream so far.
@@ -219,8 +235,16 @@ mod tests {
 
     #[test]
     fn every_kind_has_its_row_under_its_name() {
-        for kind in [WireKind::Chat, WireKind::Responses, WireKind::Anthropic, WireKind::Gemini] {
-            assert_eq!(serde_json::to_value(kind).expect("a name"), kind.wire().name);
+        for kind in [
+            WireKind::Chat,
+            WireKind::Responses,
+            WireKind::Anthropic,
+            WireKind::Gemini,
+        ] {
+            assert_eq!(
+                serde_json::to_value(kind).expect("a name"),
+                kind.wire().name
+            );
         }
     }
 }

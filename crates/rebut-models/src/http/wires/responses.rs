@@ -54,11 +54,20 @@ fn body(ask: &Ask<'_>, body: &mut Vec<u8>) {
         Structured::Schema => {
             push(body, r#","text":{"format":{"type":"json_schema","name":"#);
             push_string(body, ask.request.schema.name);
-            push_schema(body, r#","strict":true,"schema":"#, ask.request.schema, "}}");
+            push_schema(
+                body,
+                r#","strict":true,"schema":"#,
+                ask.request.schema,
+                "}}",
+            );
         }
     }
     push_number(body, r#","temperature":"#, ask.temperature());
-    push_number(body, r#","max_output_tokens":"#, ask.request.agent.max_tokens);
+    push_number(
+        body,
+        r#","max_output_tokens":"#,
+        ask.request.agent.max_tokens,
+    );
     if let Some(effort) = ask.effort(EffortForm::Level) {
         push(body, r#","reasoning":{"effort":"#);
         push_string(body, effort.as_str());
@@ -115,7 +124,10 @@ impl Response<'_> {
     /// Adds what a response holds. The texts of one that ends a stream are known already.
     fn add_to(self, outcome: &mut Outcome) -> Result<(), Unread> {
         if let Some(usage) = self.usage {
-            outcome.usage = serde_json::from_str::<TokenCounts>(usage.get()).ok().map(Usage::from).or(outcome.usage);
+            outcome.usage = serde_json::from_str::<TokenCounts>(usage.get())
+                .ok()
+                .map(Usage::from)
+                .or(outcome.usage);
         }
         outcome.model = self.model.or(outcome.model.take());
         if let Some(error) = self.error {
@@ -125,7 +137,11 @@ impl Response<'_> {
         let is_known = !outcome.text.is_empty() || outcome.refusal.is_some();
         for item in self.output {
             outcome.beside |= item.kind != "message";
-            for part in item.content.into_iter().filter(|_| item.kind == "message" && !is_known) {
+            for part in item
+                .content
+                .into_iter()
+                .filter(|_| item.kind == "message" && !is_known)
+            {
                 match part.kind.as_str() {
                     "output_text" => outcome.push(part.text),
                     "refusal" => outcome.refuse(&part.refusal),
@@ -165,7 +181,10 @@ fn event(json: &str, outcome: &mut Outcome) -> Result<bool, Unread> {
         }
         ("response.created", Some(response)) => outcome.model = response.model,
         ("error", _) => return Err(Unread::error(json)),
-        (kind, _) => outcome.beside |= kind.starts_with("response.reasoning") || kind.starts_with("response.function_call"),
+        (kind, _) => {
+            outcome.beside |=
+                kind.starts_with("response.reasoning") || kind.starts_with("response.function_call")
+        }
     }
     Ok(false)
 }
@@ -195,9 +214,19 @@ struct OutputDetails {
 
 impl From<TokenCounts> for Usage {
     fn from(counts: TokenCounts) -> Self {
-        let cached = counts.input_tokens_details.cached_tokens.0.min(counts.input_tokens.0);
+        let cached = counts
+            .input_tokens_details
+            .cached_tokens
+            .0
+            .min(counts.input_tokens.0);
         let output = counts.output_tokens.0;
         let reasoning = counts.output_tokens_details.reasoning_tokens.0.min(output);
-        Self { input: counts.input_tokens.0 - cached, cached, output, reasoning, cost_usd: None }
+        Self {
+            input: counts.input_tokens.0 - cached,
+            cached,
+            output,
+            reasoning,
+            cost_usd: None,
+        }
     }
 }

@@ -8,14 +8,19 @@ pub(super) fn push(body: &mut Vec<u8>, json: &str) {
     body.extend_from_slice(json.as_bytes());
 }
 
-/// Adds a text as a JSON string. Prompts are long, and little in them has to be escaped: what stands between is copied as it is.
+/// Adds a text as a JSON string. Prompts are long, and little in them has to be escaped: what
+/// stands between is copied as it is.
 pub(super) fn push_string(body: &mut Vec<u8>, text: &str) {
     let mut rest = text.as_bytes();
     body.push(b'"');
     loop {
-        let (plain, special) = rest.split_at(run_of(rest, |byte| byte >= b' ' && byte != b'"' && byte != b'\\'));
+        let (plain, special) = rest.split_at(run_of(rest, |byte| {
+            byte >= b' ' && byte != b'"' && byte != b'\\'
+        }));
         body.extend_from_slice(plain);
-        let Some((byte, after)) = special.split_first() else { break };
+        let Some((byte, after)) = special.split_first() else {
+            break;
+        };
         match byte {
             b'"' => push(body, r#"\""#),
             b'\\' => push(body, r"\\"),
@@ -54,7 +59,8 @@ mod tests {
     proptest! {
         /// Plain, special and foreign characters in runs shorter and longer than a block.
         #[test]
-        fn strings_are_written_as_serde_json_writes_them(text in "([ -~]{0,40}[\\x00-\\x1f\"\\\\\x7f]{0,3}\\PC{0,5}){0,4}") {
+        fn strings_are_written_as_serde_json_writes_them(text in "([ \
+            -~]{0,40}[\\x00-\\x1f\"\\\\\x7f]{0,3}\\PC{0,5}){0,4}") {
             let mut body = Vec::new();
             push_string(&mut body, &text);
             prop_assert_eq!(String::from_utf8(body).ok(), serde_json::to_string(&text).ok());

@@ -16,8 +16,20 @@ struct Row {
     program: &'static str,
 }
 
-const fn usage(input: u64, cached: u64, output: u64, reasoning: u64, cost_usd: Option<f64>) -> Usage {
-    Usage { input, cached, output, reasoning, cost_usd }
+const fn usage(
+    input: u64,
+    cached: u64,
+    output: u64,
+    reasoning: u64,
+    cost_usd: Option<f64>,
+) -> Usage {
+    Usage {
+        input,
+        cached,
+        output,
+        reasoning,
+        cost_usd,
+    }
 }
 
 const ROWS: &[Row] = &[
@@ -74,7 +86,9 @@ async fn said(row: &Row, prints: &str) -> Result<Answer, Fault> {
 #[tokio::test]
 async fn good_answers_are_read_with_their_use() {
     for row in ROWS {
-        let answer = said(row, row.prints).await.unwrap_or_else(|fault| panic!("{}: {fault}", row.name));
+        let answer = said(row, row.prints)
+            .await
+            .unwrap_or_else(|fault| panic!("{}: {fault}", row.name));
         assert_eq!(answer.text, r#"{"pick":"A"}"#, "{}", row.name);
         assert_eq!(answer.model.as_deref(), row.model, "{}", row.name);
         assert_eq!(answer.usage, Some(row.usage), "{}", row.name);
@@ -93,28 +107,78 @@ async fn told_failures_have_their_class() {
             FaultKind::Auth,
             "claude` once and type /login",
         ),
-        ("claude", r#"{"type":"result","is_error":true,"api_error_status":401,"result":"bad key"}"#, FaultKind::Auth, "401: bad key"),
-        ("claude", r#"{"type":"result","is_error":true,"result":"Claude AI usage limit reached"}"#, FaultKind::Quota, "usage limit"),
-        ("claude", r#"{"type":"result","is_error":false,"stop_reason":"refusal","result":"I cannot"}"#, FaultKind::Refused, "I cannot"),
-        ("claude", r#"{"type":"result","is_error":false,"result":""}"#, FaultKind::Empty, "empty"),
+        (
+            "claude",
+            r#"{"type":"result","is_error":true,"api_error_status":401,"result":"bad key"}"#,
+            FaultKind::Auth,
+            "401: bad key",
+        ),
+        (
+            "claude",
+            r#"{"type":"result","is_error":true,"result":"Claude AI usage limit reached"}"#,
+            FaultKind::Quota,
+            "usage limit",
+        ),
+        (
+            "claude",
+            r#"{"type":"result","is_error":false,"stop_reason":"refusal","result":"I cannot"}"#,
+            FaultKind::Refused,
+            "I cannot",
+        ),
+        (
+            "claude",
+            r#"{"type":"result","is_error":false,"result":""}"#,
+            FaultKind::Empty,
+            "empty",
+        ),
         (
             "codex",
             r#"{"type":"turn.failed","error":{"message":"unexpected status 401 Unauthorized: key"}}"#,
             FaultKind::Auth,
             "codex login",
         ),
-        ("codex", r#"{"type":"turn.completed","usage":{"input_tokens":1,"output_tokens":0}}"#, FaultKind::Empty, "empty"),
-        ("codex", r#"{"type":"item.completed","item":{"type":"agent_message","text":"half"}}"#, FaultKind::Incomplete, "without a result"),
-        ("gemini", r#"{"session_id":"s","response":""}"#, FaultKind::Empty, "empty"),
+        (
+            "codex",
+            r#"{"type":"turn.completed","usage":{"input_tokens":1,"output_tokens":0}}"#,
+            FaultKind::Empty,
+            "empty",
+        ),
+        (
+            "codex",
+            r#"{"type":"item.completed","item":{"type":"agent_message","text":"half"}}"#,
+            FaultKind::Incomplete,
+            "without a result",
+        ),
+        (
+            "gemini",
+            r#"{"session_id":"s","response":""}"#,
+            FaultKind::Empty,
+            "empty",
+        ),
         (
             "gemini",
             r#"{"error":{"message":"{\"code\":429,\"status\":\"RESOURCE_EXHAUSTED\"}"}}"#,
             FaultKind::RateLimited,
             "RESOURCE_EXHAUSTED",
         ),
-        ("qwen", r#"[{"type":"result","is_error":true,"error":{"message":"[API Error: 401 invalid api key]"}}]"#, FaultKind::Auth, "401"),
-        ("qwen", r#"[{"type":"result","is_error":false,"result":"[API Error: 500 oh dear]"}]"#, FaultKind::Server, "oh dear"),
-        ("qwen", r#"[{"type":"system"},{"type":"result","is_er"#, FaultKind::Incomplete, "without a result"),
+        (
+            "qwen",
+            r#"[{"type":"result","is_error":true,"error":{"message":"[API Error: 401 invalid api key]"}}]"#,
+            FaultKind::Auth,
+            "401",
+        ),
+        (
+            "qwen",
+            r#"[{"type":"result","is_error":false,"result":"[API Error: 500 oh dear]"}]"#,
+            FaultKind::Server,
+            "oh dear",
+        ),
+        (
+            "qwen",
+            r#"[{"type":"system"},{"type":"result","is_er"#,
+            FaultKind::Incomplete,
+            "without a result",
+        ),
         (
             "opencode",
             r#"{"type":"error","error":{"name":"APIError","data":{"message":"model not found"}}}"#,
@@ -129,9 +193,16 @@ async fn told_failures_have_their_class() {
     }
     let plain = r#"[{"type":"assistant","message":{"content":[{"type":"text","text":"{}"}]}},{"type":"result","is_error":true,
         "error":{"message":"Model produced plain text instead of calling the structured_output tool as required"}}]"#;
-    assert_eq!(said(row("qwen"), plain).await.expect("an answer").text, "{}");
-    let cut =
-        said(row("claude"), r#"{"type":"result","is_error":false,"stop_reason":"max_tokens","result":"ha"}"#).await.expect("an answer");
+    assert_eq!(
+        said(row("qwen"), plain).await.expect("an answer").text,
+        "{}"
+    );
+    let cut = said(
+        row("claude"),
+        r#"{"type":"result","is_error":false,"stop_reason":"max_tokens","result":"ha"}"#,
+    )
+    .await
+    .expect("an answer");
     assert_eq!(cut.finish, Finish::Length);
 }
 
@@ -142,10 +213,22 @@ async fn each_is_told_the_prompt_the_schema_and_the_model() {
         let bench = Bench::new();
         bench.recorder(row.name, row.version, row.prints);
         let model = bench.open("", &format!("{}/some/model", row.name));
-        ask(&*model, &asking, TIME).await.unwrap_or_else(|fault| panic!("{}: {fault}", row.name));
+        ask(&*model, &asking, TIME)
+            .await
+            .unwrap_or_else(|fault| panic!("{}: {fault}", row.name));
         let argv = bench.seen_list("argv");
-        let after = |flag: &str| argv.iter().position(|arg| arg == flag).and_then(|at| argv.get(at + 1)).map(String::as_str);
-        assert_eq!(after("--model"), Some("some/model"), "{}: {argv:?}", row.name);
+        let after = |flag: &str| {
+            argv.iter()
+                .position(|arg| arg == flag)
+                .and_then(|at| argv.get(at + 1))
+                .map(String::as_str)
+        };
+        assert_eq!(
+            after("--model"),
+            Some("some/model"),
+            "{}: {argv:?}",
+            row.name
+        );
         assert_eq!(bench.seen("stdin"), asking.prompt.user, "{}", row.name);
         let file = match row.name {
             "codex" | "opencode" => "AGENTS.md",
@@ -156,7 +239,17 @@ async fn each_is_told_the_prompt_the_schema_and_the_model() {
                 continue;
             }
         };
-        assert_eq!(bench.seen(&format!("work/{file}")), asking.prompt.system, "{}", row.name);
-        assert!(!argv.iter().any(|arg| arg.contains("careful") || arg.contains("Which one")), "{argv:?}");
+        assert_eq!(
+            bench.seen(&format!("work/{file}")),
+            asking.prompt.system,
+            "{}",
+            row.name
+        );
+        assert!(
+            !argv
+                .iter()
+                .any(|arg| arg.contains("careful") || arg.contains("Which one")),
+            "{argv:?}"
+        );
     }
 }

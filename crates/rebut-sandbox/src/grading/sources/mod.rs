@@ -1,4 +1,5 @@
-//! How code and tests of compiled languages are made into one program: the names of the tests from their text, and our own main around them.
+//! How code and tests of compiled languages are made into one program: the names of the tests from
+//! their text, and our own main around them.
 
 pub(super) mod c;
 pub(super) mod go;

@@ -1,8 +1,10 @@
-//! Whether tests in shell only call the code as a program and take what comes back as data. Then they are held apart from it; in doubt not.
+//! Whether tests in shell only call the code as a program and take what comes back as data. Then
+//! they are held apart from it; in doubt not.
 //!
-//! Shell takes data for commands in many places: `eval`, `.`, a variable as the first word, arithmetic (`[[
-//! $x -eq 1 ]]`, `$((x))`), an unquoted word of `[`. And it takes data for patterns: an unquoted word right
-//! of `==`, of `case`, or any word of `grep`. Only what is known to do none of this is let through.
+//! Shell takes data for commands in many places: `eval`, `.`, a variable as the first word,
+//! arithmetic (`[[ $x -eq 1 ]]`, `$((x))`), an unquoted word of `[`. And it takes data for
+//! patterns: an unquoted word right of `==`, of `case`, or any word of `grep`. Only what is known
+//! to do none of this is let through.
 
 use super::{
     shell_origins::Origins,
@@ -11,21 +13,41 @@ use super::{
 use std::collections::BTreeSet;
 
 /// Words around commands.
-const AROUND: &[&str] = &["if", "then", "else", "elif", "fi", "while", "until", "do", "done", "{", "}", "!", "time"];
+const AROUND: &[&str] = &[
+    "if", "then", "else", "elif", "fi", "while", "until", "do", "done", "{", "}", "!", "time",
+];
 /// Commands to which every word is data, with blanks between them.
-const DATA: &str = "echo true false : exit return break continue shift cat grep egrep fgrep diff cmp wc head tail tr cut uniq rm mkdir \
-    rmdir touch cp mv ls basename dirname seq sleep date rev tac nl expr md5sum sha1sum sha256sum cksum od fold paste \
+const DATA: &str = "echo true false : exit return break continue shift cat grep egrep fgrep diff \
+    cmp wc head tail tr cut uniq rm mkdir \
+    rmdir touch cp mv ls basename dirname seq sleep date rev tac nl expr md5sum sha1sum sha256sum \
+    cksum od fold paste \
     comm tee mktemp base64 chmod stat pwd id uname printenv";
-/// Commands among them that judge, and to which a word may be a pattern, an option or the name of a file:
-/// what the code said may not be one.
+/// Commands among them that judge, and to which a word may be a pattern, an option or the name of a
+/// file: what the code said may not be one.
 const JUDGING: &[&str] = &["grep", "egrep", "fgrep", "diff", "cmp", "comm", "expr"];
-/// Commands that are only known with words that are written out: some of them run what they are told.
+/// Commands that are only known with words that are written out: some of them run what they are
+/// told.
 const LITERAL: &[&str] = &["set", "sort", "sed", "awk", "read", "unset", "trap", "cd"];
 /// Variables by which a shell or the system's linker chooses what to run.
-const CHOOSING: &[&str] =
-    &["PATH", "ENV", "SHELLOPTS", "BASHOPTS", "PS0", "PS1", "PS2", "PS4", "PROMPT_COMMAND", "CDPATH", "TMPDIR", "HOME", "PWD"];
+const CHOOSING: &[&str] = &[
+    "PATH",
+    "ENV",
+    "SHELLOPTS",
+    "BASHOPTS",
+    "PS0",
+    "PS1",
+    "PS2",
+    "PS4",
+    "PROMPT_COMMAND",
+    "CDPATH",
+    "TMPDIR",
+    "HOME",
+    "PWD",
+];
 /// Places that are not carried over, or where processes see each other.
-const PLACES: &[&str] = &["/tmp", "/proc", "/dev/shm", "/dev/fd", "/dev/tcp", "/dev/udp", "/in/", "/.inner"];
+const PLACES: &[&str] = &[
+    "/tmp", "/proc", "/dev/shm", "/dev/fd", "/dev/tcp", "/dev/udp", "/in/", "/.inner",
+];
 
 /// The folder of the script, as scripts write it.
 pub(super) const OWN_FOLDER: &str = r#""$(dirname "$0")""#;
@@ -57,7 +79,15 @@ impl Script {
         let functions = functions(&tokens);
         let origins = Origins::of(&tokens, &functions);
         let (numbers, unsure) = (BTreeSet::new(), BTreeSet::new());
-        let mut script = Self { functions, origins, numbers, unsure, calls: 0, unfed: 0, reads: false };
+        let mut script = Self {
+            functions,
+            origins,
+            numbers,
+            unsure,
+            calls: 0,
+            unfed: 0,
+            reads: false,
+        };
         script.assignments(&tokens);
         script.commands(&tokens, false)?;
         Some(script)
@@ -74,20 +104,32 @@ impl Script {
                 }
                 Token::Operator(_) => continue,
             };
-            self.numbers.extend(word.arithmetic.iter().flat_map(|text| counted(text)));
+            self.numbers
+                .extend(word.arithmetic.iter().flat_map(|text| counted(text)));
             if let Some((name, value)) = assigned(word) {
-                let is_number = matches!(value, "$?" | "$#" | "$!") || !value.is_empty() && value.chars().all(|c| c.is_ascii_digit());
-                let is_counted = word.commands.is_empty() && value.starts_with("$((") && value.ends_with("))");
+                let is_number = matches!(value, "$?" | "$#" | "$!")
+                    || !value.is_empty() && value.chars().all(|c| c.is_ascii_digit());
+                let is_counted =
+                    word.commands.is_empty() && value.starts_with("$((") && value.ends_with("))");
                 let is_sure = is_number || is_counted;
-                if is_sure { &mut self.numbers } else { &mut self.unsure }.insert(name.to_owned());
+                if is_sure {
+                    &mut self.numbers
+                } else {
+                    &mut self.unsure
+                }
+                .insert(name.to_owned());
             }
             let following: Vec<&str> = tokens[at + 1..].iter().map_while(raw).collect();
             match (word.raw.as_str(), following.as_slice()) {
-                ("for", [name, "in", list @ ..]) if list.iter().all(|word| word.parse::<u32>().is_ok()) => {
+                ("for", [name, "in", list @ ..])
+                    if list.iter().all(|word| word.parse::<u32>().is_ok()) =>
+                {
                     self.numbers.insert((*name).to_owned());
                 }
                 ("for", [name, ..]) => drop(self.unsure.insert((*name).to_owned())),
-                ("read", names) => self.unsure.extend(names.iter().map(|name| (*name).to_owned())),
+                ("read", names) => self
+                    .unsure
+                    .extend(names.iter().map(|name| (*name).to_owned())),
                 _ => {}
             }
             for command in &word.commands {
@@ -106,7 +148,9 @@ impl Script {
             match &tokens[at] {
                 Token::Operator(operator) if operator.contains(['<', '>']) => {
                     // Of a loop, or before the command.
-                    let Some(Token::Word(target)) = tokens.get(at + 1) else { return None };
+                    let Some(Token::Word(target)) = tokens.get(at + 1) else {
+                        return None;
+                    };
                     self.data(target)?;
                     at += 2;
                 }
@@ -119,13 +163,24 @@ impl Script {
                     at += 1;
                 }
                 Token::Word(word) if word.raw == "for" => at = self.heading(tokens, at)?,
-                Token::Word(word) if word.raw == "case" => at = self.cases(tokens, at, is_fed || piped)?,
+                Token::Word(word) if word.raw == "case" => {
+                    at = self.cases(tokens, at, is_fed || piped)?
+                }
                 Token::Word(word) if word.raw == "function" => at += 2,
                 Token::Word(word) if is_around(word) => at += 1,
                 Token::Word(word) if word.raw == "[[" => at = self.condition(tokens, at)?,
-                Token::Word(_) if tokens[at + 1..].starts_with(&[Token::Operator("("), Token::Operator(")")]) => at += 3,
+                Token::Word(_)
+                    if tokens[at + 1..]
+                        .starts_with(&[Token::Operator("("), Token::Operator(")")]) =>
+                {
+                    at += 3
+                }
                 Token::Word(_) => {
-                    let end = at + tokens[at..].iter().position(ends).unwrap_or(tokens.len() - at);
+                    let end = at
+                        + tokens[at..]
+                            .iter()
+                            .position(ends)
+                            .unwrap_or(tokens.len() - at);
                     self.command(&tokens[at..end], is_fed || piped)?;
                     at = end;
                     piped = false;
@@ -152,7 +207,9 @@ impl Script {
     /// `case WORD in PATTERN) …;; esac`.
     fn cases(&mut self, tokens: &[Token], at: usize, is_fed: bool) -> Option<usize> {
         let is = |at: usize, raw: &str| matches!(tokens.get(at), Some(Token::Word(word)) if word.raw == raw);
-        let Some(Token::Word(word)) = tokens.get(at + 1) else { return None };
+        let Some(Token::Word(word)) = tokens.get(at + 1) else {
+            return None;
+        };
         self.data(word)?;
         let mut at = at + 3;
         loop {
@@ -170,28 +227,41 @@ impl Script {
             }
             let begin = at + 1;
             // One in another is more than is known here.
-            let length = (begin..tokens.len()).take_while(|at| tokens[*at] != Token::Operator(";;") && !is(*at, "esac")).count();
+            let length = (begin..tokens.len())
+                .take_while(|at| tokens[*at] != Token::Operator(";;") && !is(*at, "esac"))
+                .count();
             if (begin..begin + length).any(|at| is(at, "case")) {
                 return None;
             }
             self.commands(&tokens[begin..begin + length], is_fed)?;
-            at = begin + length + usize::from(tokens.get(begin + length) == Some(&Token::Operator(";;")));
+            at = begin
+                + length
+                + usize::from(tokens.get(begin + length) == Some(&Token::Operator(";;")));
         }
     }
 
     /// `[[ … ]]` without what takes text for a number or a name.
     fn condition(&mut self, tokens: &[Token], at: usize) -> Option<usize> {
-        let length = tokens[at..].iter().position(|token| matches!(token, Token::Word(word) if word.raw == "]]"))?;
+        let length = tokens[at..]
+            .iter()
+            .position(|token| matches!(token, Token::Word(word) if word.raw == "]]"))?;
         let (mut is_pattern, mut is_expression) = (false, false);
         for token in &tokens[at..at + length] {
             match token {
                 // A regular expression is found anywhere in the text, also one in quotes.
-                Token::Word(word) if is_pattern && is_expression && !self.origins.is_own(word) => return None,
+                Token::Word(word) if is_pattern && is_expression && !self.origins.is_own(word) => {
+                    return None;
+                }
                 Token::Word(word) if is_pattern => self.pattern(word)?,
                 Token::Word(word) if ["==", "=", "!=", "=~"].contains(&word.raw.as_str()) => {
                     (is_pattern, is_expression) = (true, word.raw == "=~");
                 }
-                Token::Word(word) if ["-eq", "-ne", "-lt", "-le", "-gt", "-ge", "-v", "-R"].contains(&word.raw.as_str()) => return None,
+                Token::Word(word)
+                    if ["-eq", "-ne", "-lt", "-le", "-gt", "-ge", "-v", "-R"]
+                        .contains(&word.raw.as_str()) =>
+                {
+                    return None;
+                }
                 Token::Word(word) => self.data(word)?,
                 Token::Operator(operator) => is_pattern &= !matches!(*operator, "&&" | "||"),
                 Token::Arithmetic(_) => return None,
@@ -205,23 +275,30 @@ impl Script {
         for command in &word.commands {
             self.commands(&tokens(command)?, false)?;
         }
-        word.arithmetic.iter().try_for_each(|text| self.arithmetic(text))
+        word.arithmetic
+            .iter()
+            .try_for_each(|text| self.arithmetic(text))
     }
 
     /// The same for a word that is no more than data.
     fn data(&mut self, word: &Word) -> Option<()> {
-        if mentions(word) { None } else { self.word(word) }
+        if mentions(word) {
+            None
+        } else {
+            self.word(word)
+        }
     }
 
-    /// The same for a pattern: what the code said is none, and no part of one. `*"$got"*` is found in
-    /// everything if the code says nothing.
+    /// The same for a pattern: what the code said is none, and no part of one. `*"$got"*` is found
+    /// in everything if the code says nothing.
     fn pattern(&mut self, word: &Word) -> Option<()> {
-        (self.origins.is_own_pattern(word) && (!word.globs || self.origins.is_own(word))).then_some(())?;
+        (self.origins.is_own_pattern(word) && (!word.globs || self.origins.is_own(word)))
+            .then_some(())?;
         self.data(word)
     }
 
-    /// Whether a variable is set to numbers only. One that the script does not set is none: the shell has
-    /// its own, and puts there what it read.
+    /// Whether a variable is set to numbers only. One that the script does not set is none: the
+    /// shell has its own, and puts there what it read.
     fn is_number(&self, name: &str) -> bool {
         self.numbers.contains(name) && !self.unsure.contains(name)
     }
@@ -235,11 +312,18 @@ impl Script {
         word.unquoted.iter().all(is_number)
     }
 
-    /// Arithmetic looks into the values of variables, and what it finds there it runs. So only with numbers.
+    /// Arithmetic looks into the values of variables, and what it finds there it runs. So only with
+    /// numbers.
     fn arithmetic(&self, text: &str) -> Option<()> {
-        let mut names = text.split(|c| !is_name(c)).filter(|name| !name.is_empty() && !name.starts_with(|c: char| c.is_ascii_digit()));
-        let is_plain = !text.contains(['(', ')', '[', '`', '\'', '"', '{', '@', '\\']) && !text.contains("$$");
-        let positional = text.split('$').skip(1).any(|rest| !rest.starts_with(|c: char| is_name(c) && !c.is_ascii_digit()));
+        let mut names = text
+            .split(|c| !is_name(c))
+            .filter(|name| !name.is_empty() && !name.starts_with(|c: char| c.is_ascii_digit()));
+        let is_plain =
+            !text.contains(['(', ')', '[', '`', '\'', '"', '{', '@', '\\']) && !text.contains("$$");
+        let positional = text
+            .split('$')
+            .skip(1)
+            .any(|rest| !rest.starts_with(|c: char| is_name(c) && !c.is_ascii_digit()));
         (is_plain && !positional && names.all(|name| self.is_number(name))).then_some(())
     }
 
@@ -264,8 +348,17 @@ impl Script {
         }
         // A call in a word would take what this command is to read.
         (!is_piped || self.unfed == unfed).then_some(())?;
-        let set = words.iter().take_while(|word| assigned(word).is_some()).count();
-        words[..set].iter().try_for_each(|word| if mentions(word) { None } else { may_be_set(assigned(word)?.0) })?;
+        let set = words
+            .iter()
+            .take_while(|word| assigned(word).is_some())
+            .count();
+        words[..set].iter().try_for_each(|word| {
+            if mentions(word) {
+                None
+            } else {
+                may_be_set(assigned(word)?.0)
+            }
+        })?;
         match &words[set..] {
             // Variables are set, or something is only redirected.
             [] => (set > 0).then_some(()),
@@ -284,60 +377,103 @@ impl Script {
         match name {
             "bash" | "sh" => {
                 let options = rest.iter().take_while(|word| is_option(word)).count();
-                rest.get(options).filter(|word| is_code(word) || word.raw == "solution.sh")?;
-                self.named(&Word { raw: "./solution.sh".to_owned(), ..Word::default() }, &rest[options + 1..], is_fed)
+                rest.get(options)
+                    .filter(|word| is_code(word) || word.raw == "solution.sh")?;
+                self.named(
+                    &Word {
+                        raw: "./solution.sh".to_owned(),
+                        ..Word::default()
+                    },
+                    &rest[options + 1..],
+                    is_fed,
+                )
             }
             "timeout" | "env" => {
-                let before = rest.iter().take_while(|word| !is_code(word) && !matches!(word.raw.as_str(), "bash" | "sh")).count();
+                let before = rest
+                    .iter()
+                    .take_while(|word| {
+                        !is_code(word) && !matches!(word.raw.as_str(), "bash" | "sh")
+                    })
+                    .count();
                 let is_known = |word: &&Word| match (name, assigned(word)) {
                     ("env", Some((name, _))) => may_be_set(name).is_some(),
                     ("env", None) => false,
                     // A duration, an option, the name of a signal.
-                    _ => word.plain.as_ref().is_some_and(|plain| !plain.starts_with(|c: char| c.is_lowercase() || c == '/' || c == '.')),
+                    _ => word.plain.as_ref().is_some_and(|plain| {
+                        !plain.starts_with(|c: char| c.is_lowercase() || c == '/' || c == '.')
+                    }),
                 };
                 let (head, tail) = rest.split_at(before);
                 head.iter().all(is_known).then_some(())?;
                 self.named(tail.first()?, &tail[1..], is_fed)
             }
             "[" | "test" => self.is_test(rest).then_some(()),
-            "wait" => (rest.len() <= 1 && rest.iter().all(|word| self.is_whole(word))).then_some(()),
+            "wait" => {
+                (rest.len() <= 1 && rest.iter().all(|word| self.is_whole(word))).then_some(())
+            }
             "printf" => {
                 let format = rest.first()?.plain.as_deref()?;
                 (!format.starts_with('-')).then_some(())
             }
             "export" | "readonly" | "local" => rest.iter().try_for_each(|word| {
-                let name = assigned(word).map_or_else(|| word.plain.as_deref(), |(name, _)| Some(name))?;
+                let name =
+                    assigned(word).map_or_else(|| word.plain.as_deref(), |(name, _)| Some(name))?;
                 (name.chars().all(is_name) && !mentions(word)).then(|| may_be_set(name))?
             }),
-            _ if self.functions.contains(name) => rest.iter().all(|word| !mentions(word)).then_some(()),
+            _ if self.functions.contains(name) => {
+                rest.iter().all(|word| !mentions(word)).then_some(())
+            }
             _ if LITERAL.contains(&name) => self.literal(name, rest),
             _ if is_data(name) => {
                 let reads_folder = |word: &&Word| {
-                    matches!(word.raw.as_str(), "." | "./" | ".." | "-r" | "-R" | "-rq" | "-qr") && name != "ls" && name != "rm"
+                    matches!(
+                        word.raw.as_str(),
+                        "." | "./" | ".." | "-r" | "-R" | "-rq" | "-qr"
+                    ) && name != "ls"
+                        && name != "rm"
                 };
-                let is_known = |word: &&Word| (name == "echo" || !mentions(word)) && !reads_folder(word) && !may_be_the_code(word);
-                (rest.iter().all(is_known) && (!JUDGING.contains(&name) || self.judges(name, rest))).then_some(())
+                let is_known = |word: &&Word| {
+                    (name == "echo" || !mentions(word))
+                        && !reads_folder(word)
+                        && !may_be_the_code(word)
+                };
+                (rest.iter().all(is_known) && (!JUDGING.contains(&name) || self.judges(name, rest)))
+                    .then_some(())
             }
             _ => None,
         }
     }
 
-    /// Whether a command that judges has its words from the tests, and its patterns not from a file.
+    /// Whether a command that judges has its words from the tests, and its patterns not from a
+    /// file.
     fn judges(&self, name: &str, rest: &[&Word]) -> bool {
-        let is_file = |raw: &str| raw.starts_with("--f") || raw.starts_with('-') && !raw.starts_with("--") && raw.contains('f');
-        rest.iter().all(|word| self.origins.is_own(word) && !(name.ends_with("grep") && is_file(&word.raw)))
+        let is_file = |raw: &str| {
+            raw.starts_with("--f")
+                || raw.starts_with('-') && !raw.starts_with("--") && raw.contains('f')
+        };
+        rest.iter().all(|word| {
+            self.origins.is_own(word) && !(name.ends_with("grep") && is_file(&word.raw))
+        })
     }
 
-    /// `[ … ]` whose words stay the words that they are, and none of which names a variable or can become an operator before another.
+    /// `[ … ]` whose words stay the words that they are, and none of which names a variable or can
+    /// become an operator before another.
     fn is_test(&self, rest: &[&Word]) -> bool {
-        let is_data = |word: &&Word| self.is_whole(word) && !word.globs && !mentions(word) && !["-v", "-R"].contains(&word.raw.as_str());
+        let is_data = |word: &&Word| {
+            self.is_whole(word)
+                && !word.globs
+                && !mentions(word)
+                && !["-v", "-R"].contains(&word.raw.as_str())
+        };
         let words = || rest.iter().filter(|word| word.raw != "]");
         // With more words than an operator takes, what the code said may be one: `(`, `!`.
         let count = words().skip_while(|word| word.raw == "!").count();
         let is_own = |word: &&Word| self.origins.is_own(word);
         words().all(is_data)
             && (count <= 3 || words().all(is_own))
-            && !words().zip(words().skip(1)).any(|(one, next)| one.plain.is_none() && next.plain.is_none())
+            && !words()
+                .zip(words().skip(1))
+                .any(|(one, next)| one.plain.is_none() && next.plain.is_none())
     }
 
     /// A command that is only known with words that are written out.
@@ -348,7 +484,11 @@ impl Script {
         self.reads |= name == "read";
         let plain: Vec<&str> = rest
             .iter()
-            .map(|word| word.plain.as_deref().filter(|_| !word.globs || name == "sed" || name == "awk"))
+            .map(|word| {
+                word.plain
+                    .as_deref()
+                    .filter(|_| !word.globs || name == "sed" || name == "awk")
+            })
             .collect::<Option<_>>()?;
         if rest.iter().any(|word| mentions(word)) {
             return None;
@@ -356,10 +496,15 @@ impl Script {
         match name {
             "trap" => {
                 // What it sets and counts would have to be known before.
-                let inside = plain.first().filter(|text| !text.contains('=') && !text.contains("(("))?;
+                let inside = plain
+                    .first()
+                    .filter(|text| !text.contains('=') && !text.contains("(("))?;
                 self.commands(&tokens(inside)?, false)
             }
-            "sort" => plain.iter().all(|word| !word.starts_with("--") && !word.starts_with("-S")).then_some(()),
+            "sort" => plain
+                .iter()
+                .all(|word| !word.starts_with("--") && !word.starts_with("-S"))
+                .then_some(()),
             "sed" => plain.iter().all(|word| is_sed(word)).then_some(()),
             "awk" => plain.iter().all(|word| is_awk(word)).then_some(()),
             _ => Some(()),
@@ -369,13 +514,19 @@ impl Script {
 
 /// The variables that arithmetic sets: `i = 0`, `i++`, `n += 2`.
 pub(super) fn counted(text: &str) -> Vec<String> {
-    const SETTING: &[&str] = &["=", "++", "--", "+=", "-=", "*=", "/=", "%=", "<<=", ">>=", "&=", "|=", "^="];
+    const SETTING: &[&str] = &[
+        "=", "++", "--", "+=", "-=", "*=", "/=", "%=", "<<=", ">>=", "&=", "|=", "^=",
+    ];
     let mut found = Vec::new();
     let mut rest = text;
     while let Some(begin) = rest.find(is_name) {
-        let end = begin + rest[begin..].find(|c| !is_name(c)).unwrap_or(rest.len() - begin);
+        let end = begin
+            + rest[begin..]
+                .find(|c| !is_name(c))
+                .unwrap_or(rest.len() - begin);
         let (before, after) = (rest[..begin].trim_end(), rest[end..].trim_start());
-        let is_set = !after.starts_with("==") && SETTING.iter().any(|operator| after.starts_with(operator));
+        let is_set =
+            !after.starts_with("==") && SETTING.iter().any(|operator| after.starts_with(operator));
         if is_set || before.ends_with("++") || before.ends_with("--") {
             found.push(rest[begin..end].to_owned());
         }
@@ -387,7 +538,11 @@ pub(super) fn counted(text: &str) -> Vec<String> {
 /// The names of functions that the script defines.
 fn functions(tokens: &[Token]) -> BTreeSet<String> {
     let named = tokens.windows(3).filter_map(|three| match three {
-        [Token::Word(name), Token::Operator("("), Token::Operator(")")] => name.plain.clone(),
+        [
+            Token::Word(name),
+            Token::Operator("("),
+            Token::Operator(")"),
+        ] => name.plain.clone(),
         [Token::Word(word), Token::Word(name), _] if word.raw == "function" => name.plain.clone(),
         _ => None,
     });
@@ -400,19 +555,25 @@ fn is_data(command: &str) -> bool {
 
 /// Whether a token ends a simple command.
 pub(super) fn ends(token: &Token) -> bool {
-    matches!(token, Token::Operator("\n" | ";;" | "&&" | "||" | "|&" | "|" | "&" | ";" | "(" | ")"))
+    matches!(
+        token,
+        Token::Operator("\n" | ";;" | "&&" | "||" | "|&" | "|" | "&" | ";" | "(" | ")")
+    )
 }
 
 /// The name and the text of `NAME=…`.
 pub(super) fn assigned(word: &Word) -> Option<(&str, &str)> {
     let (name, value) = word.raw.split_once('=')?;
     let name = name.strip_suffix('+').unwrap_or(name);
-    let is_variable = !name.is_empty() && name.chars().all(is_name) && !name.starts_with(|c: char| c.is_ascii_digit());
+    let is_variable = !name.is_empty()
+        && name.chars().all(is_name)
+        && !name.starts_with(|c: char| c.is_ascii_digit());
     is_variable.then_some((name, value))
 }
 
 fn may_be_set(name: &str) -> Option<()> {
-    (!CHOOSING.contains(&name) && !name.starts_with("BASH") && !name.starts_with("LD_")).then_some(())
+    (!CHOOSING.contains(&name) && !name.starts_with("BASH") && !name.starts_with("LD_"))
+        .then_some(())
 }
 
 /// A word before or behind commands.
@@ -422,29 +583,48 @@ pub(super) fn is_around(word: &Word) -> bool {
 
 /// The code as the first word of a command.
 pub(super) fn is_code(word: &Word) -> bool {
-    ["./solution.sh", "\"./solution.sh\"", "'./solution.sh'", "$PWD/solution.sh", "\"$PWD/solution.sh\""].contains(&word.raw.as_str())
+    [
+        "./solution.sh",
+        "\"./solution.sh\"",
+        "'./solution.sh'",
+        "$PWD/solution.sh",
+        "\"$PWD/solution.sh\"",
+    ]
+    .contains(&word.raw.as_str())
 }
 
 /// Tests that look at the file of the code would see the stand-in.
 fn mentions(word: &Word) -> bool {
     // What its commands name is looked at where they are.
-    let own = word.commands.iter().fold(word.raw.clone(), |raw, command| raw.replacen(command.as_str(), "", 1));
+    let own = word.commands.iter().fold(word.raw.clone(), |raw, command| {
+        raw.replacen(command.as_str(), "", 1)
+    });
     own.contains("solution")
 }
 
 /// A word as it is written.
 fn raw(token: &Token) -> Option<&str> {
-    if let Token::Word(word) = token { Some(&word.raw) } else { None }
+    if let Token::Word(word) = token {
+        Some(&word.raw)
+    } else {
+        None
+    }
 }
 
 /// Whether a pattern for file names may stand for the code.
 fn may_be_the_code(word: &Word) -> bool {
-    let end = word.raw.rsplit(['*', '?', ']', '}']).next().unwrap_or_default();
+    let end = word
+        .raw
+        .rsplit(['*', '?', ']', '}'])
+        .next()
+        .unwrap_or_default();
     word.globs && (end.is_empty() || "solution.sh".ends_with(end))
 }
 
 fn is_option(word: &Word) -> bool {
-    word.plain.as_deref().is_some_and(|plain| plain.starts_with('-') && plain.len() > 1 && plain[1..].chars().all(|c| "eux".contains(c)))
+    word.plain.as_deref().is_some_and(|plain| {
+        plain.starts_with('-') && plain.len() > 1 && plain[1..].chars().all(|c| "eux".contains(c))
+    })
 }
 
 /// Commands of `sed` that only print, delete or replace.
@@ -452,20 +632,35 @@ fn is_sed(word: &str) -> bool {
     if word.starts_with('-') {
         return ["-n", "-E", "-r", "-e", "-s"].contains(&word);
     }
-    let Some(delimiter) = word.strip_prefix('s').and_then(|rest| rest.chars().next()).filter(|c| c.is_ascii_punctuation()) else {
+    let Some(delimiter) = word
+        .strip_prefix('s')
+        .and_then(|rest| rest.chars().next())
+        .filter(|c| c.is_ascii_punctuation())
+    else {
         // Lines to print or to leave out, or a file.
         return word.chars().all(|c| "0123456789,$pdq".contains(c))
             || word.ends_with(".txt") && word.chars().all(|c| is_name(c) || c == '.');
     };
     let parts: Vec<&str> = word[1 + delimiter.len_utf8()..].split(delimiter).collect();
-    parts.len() == 3 && !word.contains('\n') && parts[2].chars().all(|c| "gpiI0123456789".contains(c))
+    parts.len() == 3
+        && !word.contains('\n')
+        && parts[2].chars().all(|c| "gpiI0123456789".contains(c))
 }
 
-/// Programs of `awk` that run nothing, read nothing but their input, and match only what is written out.
+/// Programs of `awk` that run nothing, read nothing but their input, and match only what is written
+/// out.
 fn is_awk(word: &str) -> bool {
     let is_option = !word.starts_with('-') || word == "-v" || word.starts_with("-F");
-    let is_written = word.split('~').skip(1).all(|rest| rest.trim_start().starts_with('/')) && !word.contains("match");
-    is_option && is_written && !["system", "|", "getline", "@"].iter().any(|part| word.contains(part))
+    let is_written = word
+        .split('~')
+        .skip(1)
+        .all(|rest| rest.trim_start().starts_with('/'))
+        && !word.contains("match");
+    is_option
+        && is_written
+        && !["system", "|", "getline", "@"]
+            .iter()
+            .any(|part| word.contains(part))
 }
 
 #[cfg(test)]
@@ -493,7 +688,8 @@ mod tests {
             "./solution.sh | grep -q \"$(printf '%s' 4)\"",
             "for ((i = 0; i < 3; i++)); do [ \"$(./solution.sh $i)\" = $((i * 2)) ]; done",
             "i=0; j=2; while [ $i -lt 3 -a $j -gt 0 ]; do ./solution.sh; ((i += 1)); done",
-            "got=$(./solution.sh); want=4; [[ $got == *\"$want\"* ]] && [ ! \"$got\" = 5 ] && [[ 4 == \"$got\" ]]",
+            "got=$(./solution.sh); want=4; [[ $got == *\"$want\"* ]] && [ ! \"$got\" = 5 ] && [[ 4 \
+             == \"$got\" ]]",
         ];
         let shared = [
             "",
@@ -569,7 +765,8 @@ mod tests {
             "got=$(./solution.sh); [[ 'it is 4' == *\"$got\"* ]]",
             "got=$(./solution.sh); [[ 'it is 4' =~ \"$got\" ]]",
             "got=$(./solution.sh); case 'it is 4' in *\"$got\"*) ;; esac",
-            "a=$(./solution.sh); b=$(./solution.sh); if [ \"$a\" != 4 -o \"$b\" != 9 ]; then exit 1; fi",
+            "a=$(./solution.sh); b=$(./solution.sh); if [ \"$a\" != 4 -o \"$b\" != 9 ]; then exit \
+             1; fi",
             "a=$(./solution.sh); [ \\( \"$a\" = 4 \\) ]",
             "./solution.sh | awk '4 ~ $0'",
             "for x in $(./solution.sh); do [[ 4 == $x ]]; done",

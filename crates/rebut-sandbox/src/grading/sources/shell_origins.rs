@@ -1,21 +1,28 @@
-//! Where the words of a script of tests come from: those that only the tests wrote, and those that the code
-//! may have said. And which files the script reads: what it expects may stand in them.
+//! Where the words of a script of tests come from: those that only the tests wrote, and those that
+//! the code may have said. And which files the script reads: what it expects may stand in them.
 
 use super::shell_words::{Token, Word, tokens};
 use crate::call::inside;
 use std::collections::BTreeSet;
 
 /// Commands that say nothing but what their words say, or what no code has a say in.
-const OWN: &[&str] = &["echo", "printf", "mktemp", "seq", "date", "pwd", "basename", "dirname", "tr"];
+const OWN: &[&str] = &[
+    "echo", "printf", "mktemp", "seq", "date", "pwd", "basename", "dirname", "tr",
+];
 /// Commands that read none of the files that they name.
-const UNREAD: &str = "echo printf true false : exit return break continue shift touch mkdir rmdir rm chmod mktemp seq sleep date pwd id \
-    uname printenv basename dirname tr expr tee test [ cd set export local readonly unset read wait ls";
+const UNREAD: &str = "echo printf true false : exit return break continue shift touch mkdir rmdir \
+    rm chmod mktemp seq sleep date pwd id \
+    uname printenv basename dirname tr expr tee test [ cd set export local readonly unset read \
+    wait ls";
 /// Commands that start the code: what they name is the code's to read.
 const CALLS: &[&str] = &["bash", "sh", "timeout", "env"];
 
-/// Variables of the shell that hold nothing of the code. All others that a script does not set are the
-/// shell's: it puts there what it read or matched.
-const SYSTEM: &[&str] = &["PWD", "HOME", "TMPDIR", "PATH", "IFS", "RANDOM", "SECONDS", "LINENO", "UID", "EUID", "PPID", "HOSTNAME", "USER"];
+/// Variables of the shell that hold nothing of the code. All others that a script does not set are
+/// the shell's: it puts there what it read or matched.
+const SYSTEM: &[&str] = &[
+    "PWD", "HOME", "TMPDIR", "PATH", "IFS", "RANDOM", "SECONDS", "LINENO", "UID", "EUID", "PPID",
+    "HOSTNAME", "USER",
+];
 
 /// The variables of a script that may hold what the code said.
 pub(super) struct Origins {
@@ -29,7 +36,11 @@ pub(super) struct Origins {
 impl Origins {
     /// Goes through a script until nothing more is found.
     pub(super) fn of(all: &[Token], functions: &BTreeSet<String>) -> Self {
-        let mut origins = Self { foreign: BTreeSet::new(), set: set_in(all), arguments: false };
+        let mut origins = Self {
+            foreign: BTreeSet::new(),
+            set: set_in(all),
+            arguments: false,
+        };
         loop {
             let before = (origins.foreign.len(), origins.arguments);
             origins.follow(all, functions);
@@ -47,13 +58,25 @@ impl Origins {
                 self.foreign.insert(name.to_owned());
             }
             match word.raw.as_str() {
-                "read" => self.foreign.extend(following().map(|word| word.raw.clone())),
+                "read" => self
+                    .foreign
+                    .extend(following().map(|word| word.raw.clone())),
                 "for" => {
                     let is_list = following().nth(1).is_some_and(|word| word.raw == "in");
-                    let is_own = is_list && following().skip(2).all(|word| self.is_own(word) && !word.globs);
-                    self.foreign.extend(following().next().filter(|_| !is_own).map(|word| word.raw.clone()));
+                    let is_own = is_list
+                        && following()
+                            .skip(2)
+                            .all(|word| self.is_own(word) && !word.globs);
+                    self.foreign.extend(
+                        following()
+                            .next()
+                            .filter(|_| !is_own)
+                            .map(|word| word.raw.clone()),
+                    );
                 }
-                raw if functions.contains(raw) => self.arguments |= following().any(|word| !self.is_own(word) || word.globs),
+                raw if functions.contains(raw) => {
+                    self.arguments |= following().any(|word| !self.is_own(word) || word.globs)
+                }
                 _ => {}
             }
             for command in &word.commands {
@@ -69,26 +92,37 @@ impl Origins {
 
     /// The same for what stands outside of quotes, where signs of a pattern are more than letters.
     pub(super) fn is_own_pattern(&self, word: &Word) -> bool {
-        word.unquoted.iter().all(|name| self.is_own_name(name, word))
+        word.unquoted
+            .iter()
+            .all(|name| self.is_own_name(name, word))
     }
 
     fn is_own_name(&self, name: &str, word: &Word) -> bool {
         match name {
-            "$(" => word.commands.iter().all(|command| tokens(command).is_some_and(|all| self.says_own(&all))),
+            "$(" => word
+                .commands
+                .iter()
+                .all(|command| tokens(command).is_some_and(|all| self.says_own(&all))),
             "?" | "#" | "!" | "$" | "-" | "0" => true,
             "@" | "*" => !self.arguments,
             name if name.starts_with(|c: char| c.is_ascii_digit()) => !self.arguments,
-            name => (self.set.contains(name) || SYSTEM.contains(&name)) && !self.foreign.contains(name),
+            name => {
+                (self.set.contains(name) || SYSTEM.contains(&name)) && !self.foreign.contains(name)
+            }
         }
     }
 
     /// Whether a command says only what the tests wrote.
     fn says_own(&self, all: &[Token]) -> bool {
-        all.split(super::script::ends).filter(|part| !part.is_empty()).all(|part| {
-            let own_words = part.iter().all(|token| word_of(token).is_some_and(|word| self.is_own(word) && !word.globs));
-            let name = word_of(&part[0]).and_then(|word| word.plain.as_deref());
-            own_words && name.is_some_and(|name| OWN.contains(&name))
-        })
+        all.split(super::script::ends)
+            .filter(|part| !part.is_empty())
+            .all(|part| {
+                let own_words = part.iter().all(|token| {
+                    word_of(token).is_some_and(|word| self.is_own(word) && !word.globs)
+                });
+                let name = word_of(&part[0]).and_then(|word| word.plain.as_deref());
+                own_words && name.is_some_and(|name| OWN.contains(&name))
+            })
     }
 }
 
@@ -100,10 +134,22 @@ fn set_in(all: &[Token]) -> BTreeSet<String> {
             Token::Word(word) => {
                 found.extend(super::script::assigned(word).map(|(name, _)| name.to_owned()));
                 if word.raw == "for" {
-                    found.extend(all.get(at + 1).and_then(word_of).map(|word| word.raw.clone()));
+                    found.extend(
+                        all.get(at + 1)
+                            .and_then(word_of)
+                            .map(|word| word.raw.clone()),
+                    );
                 }
-                found.extend(word.arithmetic.iter().flat_map(|text| super::script::counted(text)));
-                found.extend(word.commands.iter().flat_map(|command| set_in(&tokens(command).unwrap_or_default())));
+                found.extend(
+                    word.arithmetic
+                        .iter()
+                        .flat_map(|text| super::script::counted(text)),
+                );
+                found.extend(
+                    word.commands
+                        .iter()
+                        .flat_map(|command| set_in(&tokens(command).unwrap_or_default())),
+                );
             }
             Token::Arithmetic(text) => found.extend(super::script::counted(text)),
             Token::Operator(_) => {}
@@ -133,8 +179,8 @@ pub(in super::super) struct Read {
 pub(in super::super) enum Meant {
     /// The script knows it as a folder, or does not know it.
     Folder,
-    /// The script knows a file of that name: it would write into the folder, or not at all, and compare
-    /// with what lies there.
+    /// The script knows a file of that name: it would write into the folder, or not at all, and
+    /// compare with what lies there.
     File,
     /// That cannot be told.
     Unknown,
@@ -157,7 +203,11 @@ impl Read {
 
     /// What a new folder of that name is to the script.
     pub(in super::super) fn meant(&self, folder: &str) -> Meant {
-        let within = |known: &String| folder.strip_prefix(known.as_str()).is_some_and(|rest| rest.is_empty() || rest.starts_with('/'));
+        let within = |known: &String| {
+            folder
+                .strip_prefix(known.as_str())
+                .is_some_and(|rest| rest.is_empty() || rest.starts_with('/'))
+        };
         if self.targets.iter().any(within) {
             Meant::File
         } else if self.folders.contains(folder) {
@@ -171,20 +221,37 @@ impl Read {
         }
     }
 
-    /// Remembers what the words of a command say of files and folders: `a/b` and `-d a` name folders, `> a`
-    /// a file.
+    /// Remembers what the words of a command say of files and folders: `a/b` and `-d a` name
+    /// folders, `> a` a file.
     fn note(&mut self, part: &[Token]) {
-        let is_name = |word: &&Word| !super::script::is_around(word) && super::script::assigned(word).is_none();
-        let name = part.iter().filter_map(word_of).find(is_name).map_or("", |word| word.raw.as_str());
+        let is_name = |word: &&Word| {
+            !super::script::is_around(word) && super::script::assigned(word).is_none()
+        };
+        let name = part
+            .iter()
+            .filter_map(word_of)
+            .find(is_name)
+            .map_or("", |word| word.raw.as_str());
         for (at, token) in part.iter().enumerate() {
             let Token::Word(word) = token else { continue };
             let before = at.checked_sub(1).map(|before| &part[before]);
-            let is_target = matches!(before, Some(Token::Operator(operator)) if operator.contains('>'));
-            let is_asked = before.and_then(word_of).is_some_and(|before| before.raw == "-d");
-            self.writes_others |= word.plain.is_none() && !word.raw.starts_with("<(") && (is_target || MAKE_FILES.contains(&name));
-            for said in word.raw.split(|c: char| c.is_whitespace() || "'\"=,:;(){}<>|&$".contains(c)) {
-                let Some(path) = inside(said).filter(|path| !path.is_empty()) else { continue };
-                self.folders.extend(path.match_indices('/').map(|(at, _)| path[..at].to_owned()));
+            let is_target =
+                matches!(before, Some(Token::Operator(operator)) if operator.contains('>'));
+            let is_asked = before
+                .and_then(word_of)
+                .is_some_and(|before| before.raw == "-d");
+            self.writes_others |= word.plain.is_none()
+                && !word.raw.starts_with("<(")
+                && (is_target || MAKE_FILES.contains(&name));
+            for said in word
+                .raw
+                .split(|c: char| c.is_whitespace() || "'\"=,:;(){}<>|&$".contains(c))
+            {
+                let Some(path) = inside(said).filter(|path| !path.is_empty()) else {
+                    continue;
+                };
+                self.folders
+                    .extend(path.match_indices('/').map(|(at, _)| path[..at].to_owned()));
                 if is_target {
                     self.targets.insert(path);
                 } else if is_asked || said.ends_with('/') || WANT_FOLDERS.contains(&name) {
@@ -198,7 +265,10 @@ impl Read {
 
     /// Whether the script may read that file of the working folder.
     pub(in super::super) fn has(&self, path: &str) -> bool {
-        let within = |read: &String| path.strip_prefix(read.as_str()).is_some_and(|rest| rest.is_empty() || rest.starts_with('/'));
+        let within = |read: &String| {
+            path.strip_prefix(read.as_str())
+                .is_some_and(|rest| rest.is_empty() || rest.starts_with('/'))
+        };
         self.others || self.paths.iter().any(within)
     }
 
@@ -207,7 +277,11 @@ impl Read {
             self.note(part);
             self.look_at_command(part);
         }
-        for command in all.iter().filter_map(word_of).flat_map(|word| &word.commands) {
+        for command in all
+            .iter()
+            .filter_map(word_of)
+            .flat_map(|word| &word.commands)
+        {
             self.look(&tokens(command).unwrap_or_default());
         }
     }
@@ -223,9 +297,13 @@ impl Read {
                 (Token::Operator(operator), _) => redirected = Some(*operator),
             }
         }
-        let is_around = |word: &&Word| super::script::is_around(word) || super::script::assigned(word).is_some();
+        let is_around = |word: &&Word| {
+            super::script::is_around(word) || super::script::assigned(word).is_some()
+        };
         let begin = words.iter().take_while(|word| is_around(word)).count();
-        let Some((name, rest)) = words[begin..].split_first() else { return targets.into_iter().for_each(|word| self.add(word)) };
+        let Some((name, rest)) = words[begin..].split_first() else {
+            return targets.into_iter().for_each(|word| self.add(word));
+        };
         let known = name.plain.as_deref().unwrap_or_default();
         if super::script::is_code(name) || CALLS.contains(&known) {
             return;
@@ -236,11 +314,23 @@ impl Read {
             return self.look(&inside.unwrap_or_default());
         }
         // From then on its files have other names. Where it lies itself is where it is already.
-        self.others |= known == "cd" && rest.first().is_none_or(|word| word.raw != super::script::OWN_FOLDER);
-        let is_loop = matches!(name.raw.as_str(), "for" | "case" | "[[" | "function" | "done");
-        let is_last_made =
-            matches!(known, "cp" | "mv") && !rest.iter().any(|word| word.raw.starts_with("-t") || word.raw.starts_with("--t"));
-        let rest = if is_last_made { &rest[..rest.len().saturating_sub(1)] } else { rest };
+        self.others |= known == "cd"
+            && rest
+                .first()
+                .is_none_or(|word| word.raw != super::script::OWN_FOLDER);
+        let is_loop = matches!(
+            name.raw.as_str(),
+            "for" | "case" | "[[" | "function" | "done"
+        );
+        let is_last_made = matches!(known, "cp" | "mv")
+            && !rest
+                .iter()
+                .any(|word| word.raw.starts_with("-t") || word.raw.starts_with("--t"));
+        let rest = if is_last_made {
+            &rest[..rest.len().saturating_sub(1)]
+        } else {
+            rest
+        };
         if !is_loop && !UNREAD.split_whitespace().any(|word| word == known) {
             rest.iter().for_each(|word| self.add(word));
         }
@@ -260,7 +350,11 @@ impl Read {
 }
 
 fn word_of(token: &Token) -> Option<&Word> {
-    if let Token::Word(word) = token { Some(word) } else { None }
+    if let Token::Word(word) = token {
+        Some(word)
+    } else {
+        None
+    }
 }
 
 #[cfg(test)]
@@ -271,18 +365,54 @@ mod tests {
     fn folders_are_told_from_files() {
         use Meant::{File, Folder, Unknown};
         let rows = [
-            ("./solution.sh > got.txt; echo 4 > want.txt; diff got.txt want.txt", "want.txt", File),
-            ("./solution.sh; echo 4 > want.txt; diff <(./solution.sh) want.txt", "want.txt/deep", File),
-            ("w=want.txt; ./solution.sh; echo 4 > \"$w\"", "want.txt", Unknown),
-            ("rm -rf want.txt; ./solution.sh; echo 4 > want.txt", "want.txt", File),
+            (
+                "./solution.sh > got.txt; echo 4 > want.txt; diff got.txt want.txt",
+                "want.txt",
+                File,
+            ),
+            (
+                "./solution.sh; echo 4 > want.txt; diff <(./solution.sh) want.txt",
+                "want.txt/deep",
+                File,
+            ),
+            (
+                "w=want.txt; ./solution.sh; echo 4 > \"$w\"",
+                "want.txt",
+                Unknown,
+            ),
+            (
+                "rm -rf want.txt; ./solution.sh; echo 4 > want.txt",
+                "want.txt",
+                File,
+            ),
             ("./solution.sh out; [ -e out ] && ls out", "out", Folder),
             ("./solution.sh; echo 4 > \"$w\"", "state", Unknown),
             ("./solution.sh; echo 4 > want.txt", "state", Folder),
-            ("./solution.sh; cp a want.txt; cmp a want.txt", "want.txt", File),
-            ("./solution.sh; [ -d made ] && ls out && cat given/x > y", "made", Folder),
-            ("./solution.sh; [ -d made ] && ls out && cat given/x > y", "out", Folder),
-            ("./solution.sh; [ -d made ] && ls out && cat given/x > y", "given", Folder),
-            ("./solution.sh; [ -d made ] && ls out && cat given/x > y", "y", File),
+            (
+                "./solution.sh; cp a want.txt; cmp a want.txt",
+                "want.txt",
+                File,
+            ),
+            (
+                "./solution.sh; [ -d made ] && ls out && cat given/x > y",
+                "made",
+                Folder,
+            ),
+            (
+                "./solution.sh; [ -d made ] && ls out && cat given/x > y",
+                "out",
+                Folder,
+            ),
+            (
+                "./solution.sh; [ -d made ] && ls out && cat given/x > y",
+                "given",
+                Folder,
+            ),
+            (
+                "./solution.sh; [ -d made ] && ls out && cat given/x > y",
+                "y",
+                File,
+            ),
         ];
         for (text, folder, meant) in rows {
             assert_eq!(Read::of(text).meant(folder), meant, "{text}: {folder}");
@@ -292,18 +422,51 @@ mod tests {
     #[test]
     fn files_that_are_read_are_found() {
         let rows = [
-            ("printf 4 > want.txt; ./solution.sh 2 > got.txt; cmp got.txt ./want.txt", "want.txt got.txt", "in.txt"),
+            (
+                "printf 4 > want.txt; ./solution.sh 2 > got.txt; cmp got.txt ./want.txt",
+                "want.txt got.txt",
+                "in.txt",
+            ),
             ("touch a; ./solution.sh; [ -e a ] && rm -f a", "", "a"),
-            ("./solution.sh in.txt < more.txt; bash solution.sh in.txt; timeout 5 ./solution.sh in.txt", "", "in.txt more.txt"),
-            ("[ \"$(./solution.sh)\" = \"$(cat want.txt)\" ] && [ \"$(<b)\" = 1 ]", "want.txt b", "a"),
-            ("if ! diff <(./solution.sh) dir; then exit 1; fi", "dir dir/x", "a"),
-            ("while read -r x; do ./solution.sh \"$x\" < /dev/null; done < lines.txt", "lines.txt", "a"),
-            ("w=$(mktemp); ./solution.sh > got; cmp got \"$w\"", "got w anything", ""),
+            (
+                "./solution.sh in.txt < more.txt; bash solution.sh in.txt; timeout 5 ./solution.sh \
+                 in.txt",
+                "",
+                "in.txt more.txt",
+            ),
+            (
+                "[ \"$(./solution.sh)\" = \"$(cat want.txt)\" ] && [ \"$(<b)\" = 1 ]",
+                "want.txt b",
+                "a",
+            ),
+            (
+                "if ! diff <(./solution.sh) dir; then exit 1; fi",
+                "dir dir/x",
+                "a",
+            ),
+            (
+                "while read -r x; do ./solution.sh \"$x\" < /dev/null; done < lines.txt",
+                "lines.txt",
+                "a",
+            ),
+            (
+                "w=$(mktemp); ./solution.sh > got; cmp got \"$w\"",
+                "got w anything",
+                "",
+            ),
             ("cat *.txt; ./solution.sh", "anything", ""),
             ("trap 'rm -f \"$w\"' EXIT; ./solution.sh; cp a b", "a", "b"),
-            ("mkdir t; echo 4 > t/w; ./solution.sh > t/g; cd t; cmp g w", "t/w anything", ""),
+            (
+                "mkdir t; echo 4 > t/w; ./solution.sh > t/g; cd t; cmp g w",
+                "t/w anything",
+                "",
+            ),
             ("cd \"$(dirname \"$0\")\"; ./solution.sh; cat a", "a", "b"),
-            ("./solution.sh; read -r w <> want.txt; cp -t d want2.txt", "want.txt want2.txt", "b"),
+            (
+                "./solution.sh; read -r w <> want.txt; cp -t d want2.txt",
+                "want.txt want2.txt",
+                "b",
+            ),
         ];
         for (text, read, unread) in rows {
             let found = Read::of(text);

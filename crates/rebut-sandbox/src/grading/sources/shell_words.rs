@@ -1,4 +1,5 @@
-//! A shell script as words and operators: as much of the language as ordinary tests use. What is beyond it is no script that we know.
+//! A shell script as words and operators: as much of the language as ordinary tests use. What is
+//! beyond it is no script that we know.
 
 /// What a script is made of.
 #[derive(Clone, Debug, PartialEq)]
@@ -17,7 +18,8 @@ pub(super) struct Word {
     pub raw: String,
     /// Without its quotes, where nothing in it is expanded.
     pub plain: Option<String>,
-    /// The names of variables outside of quotes, where their values may become several words; what is no variable is `$(`.
+    /// The names of variables outside of quotes, where their values may become several words; what
+    /// is no variable is `$(`.
     pub unquoted: Vec<String>,
     /// The names of all variables in it, in quotes or not; `$(` where the output of a command is.
     pub names: Vec<String>,
@@ -30,8 +32,10 @@ pub(super) struct Word {
 }
 
 /// Longer ones first.
-const OPERATORS: &[&str] =
-    &["\n", ";;", "&&", "||", "|&", "|", "&>>", "&>", "&", ";", "<<<", "<<-", "<<", "<&", "<>", "<", ">>", ">&", ">|", ">", "(", ")"];
+const OPERATORS: &[&str] = &[
+    "\n", ";;", "&&", "||", "|&", "|", "&>>", "&>", "&", ";", "<<<", "<<-", "<<", "<&", "<>", "<",
+    ">>", ">&", ">|", ">", "(", ")",
+];
 
 /// The tokens of a script; nothing when it uses what is not known here.
 pub(super) fn tokens(text: &str) -> Option<Vec<Token>> {
@@ -49,7 +53,9 @@ pub(super) fn tokens(text: &str) -> Option<Vec<Token>> {
             let end = body.find("))")?;
             tokens.push(Token::Arithmetic(body[..end].to_owned()));
             reader.at += end + 4;
-        } else if let Some(operator) = OPERATORS.iter().find(|operator| reader.rest().starts_with(**operator) && !reader.is_substitution())
+        } else if let Some(operator) = OPERATORS
+            .iter()
+            .find(|operator| reader.rest().starts_with(**operator) && !reader.is_substitution())
         {
             reader.at += operator.len();
             if *operator == "\n" {
@@ -67,7 +73,8 @@ pub(super) fn tokens(text: &str) -> Option<Vec<Token>> {
         } else {
             let word = reader.word()?;
             // A number before a redirection is a descriptor.
-            let is_descriptor = word.raw.chars().all(|c| c.is_ascii_digit()) && reader.rest().starts_with(['<', '>']);
+            let is_descriptor = word.raw.chars().all(|c| c.is_ascii_digit())
+                && reader.rest().starts_with(['<', '>']);
             if !is_descriptor {
                 tokens.push(Token::Word(word));
             }
@@ -118,7 +125,9 @@ impl<'a> Reader<'a> {
             if line.trim_start_matches('\t') == end {
                 return Some(());
             }
-            if more.is_empty() || !is_quoted && (line.contains('`') || line.contains("$(") || line.contains("${")) {
+            if more.is_empty()
+                || !is_quoted && (line.contains('`') || line.contains("$(") || line.contains("${"))
+            {
                 return None;
             }
         }
@@ -126,7 +135,10 @@ impl<'a> Reader<'a> {
 
     fn word(&mut self) -> Option<Word> {
         let start = self.at;
-        let mut word = Word { plain: Some(String::new()), ..Word::default() };
+        let mut word = Word {
+            plain: Some(String::new()),
+            ..Word::default()
+        };
         while let Some(next) = self.peek() {
             match next {
                 ' ' | '\t' | '\r' | '\n' | ';' | '&' | '|' | '>' | '(' | ')' => break,
@@ -153,8 +165,8 @@ impl<'a> Reader<'a> {
                 other => {
                     self.at += other.len_utf8();
                     // Braces make several words of one.
-                    word.globs |=
-                        matches!(other, '*' | '?' | '[' | '~') || other == '{' && !matches!(self.peek(), None | Some(' ' | '\n' | '}'));
+                    word.globs |= matches!(other, '*' | '?' | '[' | '~')
+                        || other == '{' && !matches!(self.peek(), None | Some(' ' | '\n' | '}'));
                     add(&mut word.plain, other.encode_utf8(&mut [0; 4]));
                 }
             }
@@ -189,7 +201,8 @@ impl<'a> Reader<'a> {
         }
     }
 
-    /// What begins with a dollar sign. Of `${…}` only what names a variable or its length: the others can look things up or run something.
+    /// What begins with a dollar sign. Of `${…}` only what names a variable or its length: the
+    /// others can look things up or run something.
     fn expansion(&mut self, word: &mut Word, is_quoted: bool) -> Option<()> {
         self.at += 1;
         let rest = self.rest();
@@ -214,14 +227,21 @@ impl<'a> Reader<'a> {
         } else if rest.starts_with(['\'', '"', '[']) && !is_quoted {
             return None;
         } else {
-            let first = rest.chars().next().filter(|c| is_name(*c) || "@*#?$!-".contains(*c));
+            let first = rest
+                .chars()
+                .next()
+                .filter(|c| is_name(*c) || "@*#?$!-".contains(*c));
             let Some(first) = first else {
                 // A dollar sign by itself.
                 add(&mut word.plain, "$");
                 return Some(());
             };
             let is_variable = is_name(first) && !first.is_ascii_digit();
-            let length = if is_variable { rest.find(|c| !is_name(c)).unwrap_or(rest.len()) } else { first.len_utf8() };
+            let length = if is_variable {
+                rest.find(|c| !is_name(c)).unwrap_or(rest.len())
+            } else {
+                first.len_utf8()
+            };
             name = &rest[..length];
             self.at += length;
         }

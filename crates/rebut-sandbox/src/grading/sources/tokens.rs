@@ -1,4 +1,5 @@
-//! Words and signs of a program's text, without its comments and strings. Enough to find functions by name; not a parser.
+//! Words and signs of a program's text, without its comments and strings. Enough to find functions
+//! by name; not a parser.
 
 /// A word or a sign, and where it begins.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -25,12 +26,20 @@ pub(super) fn tokens(text: &str, dialect: Dialect) -> Vec<Token<'_>> {
         if let Some(length) = skipped {
             at += length;
         } else if next.is_alphanumeric() || next == '_' {
-            let length = rest.find(|c: char| !(c.is_alphanumeric() || c == '_')).unwrap_or(rest.len());
-            found.push(Token { text: &rest[..length], at });
+            let length = rest
+                .find(|c: char| !(c.is_alphanumeric() || c == '_'))
+                .unwrap_or(rest.len());
+            found.push(Token {
+                text: &rest[..length],
+                at,
+            });
             at += length;
         } else {
             if !next.is_whitespace() {
-                found.push(Token { text: &rest[..next.len_utf8()], at });
+                found.push(Token {
+                    text: &rest[..next.len_utf8()],
+                    at,
+                });
             }
             at += next.len_utf8();
         }
@@ -42,7 +51,8 @@ fn comment(rest: &str) -> Option<usize> {
     if rest.starts_with("//") {
         return Some(rest.find('\n').unwrap_or(rest.len()));
     }
-    rest.starts_with("/*").then(|| rest[2..].find("*/").map_or(rest.len(), |end| end + 4))
+    rest.starts_with("/*")
+        .then(|| rest[2..].find("*/").map_or(rest.len(), |end| end + 4))
 }
 
 fn string(rest: &str, dialect: Dialect) -> Option<usize> {
@@ -89,14 +99,22 @@ fn raw(rest: &str) -> Option<usize> {
     let inner = marks[hashes..].strip_prefix('"')?;
     let close = format!("\"{}", "#".repeat(hashes));
     let head = before + 2 + hashes;
-    Some(inner.find(&close).map_or(rest.len(), |end| head + end + close.len()))
+    Some(
+        inner
+            .find(&close)
+            .map_or(rest.len(), |end| head + end + close.len()),
+    )
 }
 
 /// C++'s `R"mark(…)mark"`.
 fn raw_c(rest: &str) -> Option<usize> {
     let open = rest.find('(')?;
     let close = format!("){}\"", &rest[2..open]);
-    Some(rest[open..].find(&close).map_or(rest.len(), |end| open + end + close.len()))
+    Some(
+        rest[open..]
+            .find(&close)
+            .map_or(rest.len(), |end| open + end + close.len()),
+    )
 }
 
 #[cfg(test)]
@@ -106,12 +124,23 @@ mod tests {
     #[test]
     fn comments_and_strings_hold_no_words() {
         let rows: &[(Dialect, &str, &str)] = &[
-            (Dialect::Rust, "fn a<'x>() { // b\n 'c'; '\\''; \"d \\\" e\" r#\"f\"g\"# b\"h\" /* i */ j }", "fn a < ' x > ( ) { ; ; j }"),
-            (Dialect::Go, "func A() { `b \" c`; 'd' }", "func A ( ) { ; }"),
+            (
+                Dialect::Rust,
+                "fn a<'x>() { // b\n 'c'; '\\''; \"d \\\" e\" r#\"f\"g\"# b\"h\" /* i */ j }",
+                "fn a < ' x > ( ) { ; ; j }",
+            ),
+            (
+                Dialect::Go,
+                "func A() { `b \" c`; 'd' }",
+                "func A ( ) { ; }",
+            ),
             (Dialect::C, "int a = 'b'; R\"x(c)\")x\"; \"d", "int a = ; ;"),
         ];
         for (dialect, text, expected) in rows {
-            let words: Vec<&str> = tokens(text, *dialect).iter().map(|token| token.text).collect();
+            let words: Vec<&str> = tokens(text, *dialect)
+                .iter()
+                .map(|token| token.text)
+                .collect();
             assert_eq!(words.join(" "), *expected, "{text}");
         }
     }

@@ -1,6 +1,8 @@
-//! What hostile code tries, and that a cell holds: a table of cases by number, run as whoever runs the tests and as an ordinary user.
+//! What hostile code tries, and that a cell holds: a table of cases by number, run as whoever runs
+//! the tests and as an ordinary user.
 //!
-//! Case 38, a forged verdict, is held by the grader and tested beside it; 39 and 42 in `names.rs`, 41 in `many.rs`.
+//! Case 38, a forged verdict, is held by the grader and tested beside it; 39 and 42 in `names.rs`,
+//! 41 in `many.rs`.
 
 mod around;
 mod host;
@@ -22,7 +24,8 @@ pub struct Case {
     pub ends: Ends,
     /// All it says on standard output. `{bound}` is what bounds memory.
     pub says: &'static str,
-    /// What the same program says without a cell, where that can be tried; it shows that the case can fail.
+    /// What the same program says without a cell, where that can be tried; it shows that the case
+    /// can fail.
     pub outside: Option<&'static str>,
 }
 
@@ -80,7 +83,10 @@ impl Program {
     fn files(self) -> Vec<Given> {
         match self {
             Self::Python(code) => vec![Given::text("case.py", format!("{PYTHON}\n{code}"))],
-            Self::C(code) => vec![Given::text("case.c", format!("{C}\nint main(int argc, char **argv) {{\n{code}\nreturn 0; }}\n"))],
+            Self::C(code) => vec![Given::text(
+                "case.c",
+                format!("{C}\nint main(int argc, char **argv) {{\n{code}\nreturn 0; }}\n"),
+            )],
             Self::Shell(code) => vec![Given::text("case.sh", code)],
         }
     }
@@ -88,7 +94,12 @@ impl Program {
     fn argv(self) -> Vec<String> {
         let words: &[&str] = match self {
             Self::Python(_) => &["/usr/bin/python3", "case.py"],
-            Self::C(_) => &["sh", "-c", "cc -w -o case case.c && exec ./case \"$@\"", "sh"],
+            Self::C(_) => &[
+                "sh",
+                "-c",
+                "cc -w -o case case.c && exec ./case \"$@\"",
+                "sh",
+            ],
             Self::Shell(_) => &["sh", "case.sh"],
         };
         words.iter().map(|word| (*word).to_owned()).collect()
@@ -96,7 +107,9 @@ impl Program {
 }
 
 fn all() -> impl Iterator<Item = &'static Case> {
-    [resources::CASES, host::CASES, kernel::CASES, around::CASES].into_iter().flatten()
+    [resources::CASES, host::CASES, kernel::CASES, around::CASES]
+        .into_iter()
+        .flatten()
 }
 
 #[test]
@@ -111,16 +124,33 @@ fn every_case_is_somewhere() {
 #[tokio::test]
 async fn hostile_code_is_held() {
     let host = Host::new();
-    let jail = Jail::prove(inner()).await.expect("this machine holds cells");
+    let jail = Jail::prove(inner())
+        .await
+        .expect("this machine holds cells");
     let mut wrong = Vec::new();
     for case in all() {
         let ended = run(&jail, case, &host).await;
-        wrong.extend(check(&jail, case, &ended).map(|what| format!("{} {}: {what}\n{}", case.number, case.name, shown(&ended))));
-        wrong.extend(around::check(case, &ended).map(|what| format!("{} {}: {what}\n{}", case.number, case.name, shown(&ended))));
-        wrong.extend(outside(case, &host).map(|what| format!("{} {} outside of a cell: {what}", case.number, case.name)));
+        wrong.extend(
+            check(&jail, case, &ended)
+                .map(|what| format!("{} {}: {what}\n{}", case.number, case.name, shown(&ended))),
+        );
+        wrong.extend(
+            around::check(case, &ended)
+                .map(|what| format!("{} {}: {what}\n{}", case.number, case.name, shown(&ended))),
+        );
+        wrong.extend(
+            outside(case, &host)
+                .map(|what| format!("{} {} outside of a cell: {what}", case.number, case.name)),
+        );
         assert!(host.is_unharmed(), "{} {}", case.number, case.name);
     }
-    assert!(wrong.is_empty(), "{} wrong, held by {}:\n{}", wrong.len(), jail.memory_bound(), wrong.join("\n"));
+    assert!(
+        wrong.is_empty(),
+        "{} wrong, held by {}:\n{}",
+        wrong.len(),
+        jail.memory_bound(),
+        wrong.join("\n")
+    );
 }
 
 #[test]
@@ -129,13 +159,39 @@ fn hostile_code_of_an_ordinary_user_is_held() {
 }
 
 async fn run(jail: &Jail, case: &Case, host: &Host) -> Ended {
-    let mut limits = Limits { wall: Duration::from_secs(60), ..Limits::default() };
+    let mut limits = Limits {
+        wall: Duration::from_secs(60),
+        ..Limits::default()
+    };
     (case.limits)(&mut limits);
-    let argv = case.program.argv().into_iter().chain(host.arguments()).collect();
-    let collect = around::WANTED.iter().map(|path| (*path).to_owned()).collect();
-    let writable = case.program.files().into_iter().chain(around::planted()).collect();
-    let spec = Spec { argv, writable, limits, collect, ..Spec::default() };
-    jail.spawn(spec).await.unwrap_or_else(|refused| panic!("{} {}: {refused}", case.number, case.name)).end().await
+    let argv = case
+        .program
+        .argv()
+        .into_iter()
+        .chain(host.arguments())
+        .collect();
+    let collect = around::WANTED
+        .iter()
+        .map(|path| (*path).to_owned())
+        .collect();
+    let writable = case
+        .program
+        .files()
+        .into_iter()
+        .chain(around::planted())
+        .collect();
+    let spec = Spec {
+        argv,
+        writable,
+        limits,
+        collect,
+        ..Spec::default()
+    };
+    jail.spawn(spec)
+        .await
+        .unwrap_or_else(|refused| panic!("{} {}: {refused}", case.number, case.name))
+        .end()
+        .await
 }
 
 /// What is wrong with how a case ended or what it said.
@@ -154,7 +210,8 @@ fn check(jail: &Jail, case: &Case, ended: &Ended) -> Option<String> {
         return None;
     }
     let expected = case.says.replace("{bound}", jail.memory_bound());
-    (ended.end != End::TooMuchOutput && ended.stdout != expected.as_bytes()).then(|| format!("said other words than {expected:?}"))
+    (ended.end != End::TooMuchOutput && ended.stdout != expected.as_bytes())
+        .then(|| format!("said other words than {expected:?}"))
 }
 
 /// What is wrong with the same program outside.
@@ -166,13 +223,26 @@ fn outside(case: &Case, host: &Host) -> Option<String> {
     }
     let argv = case.program.argv();
     let mut command = std::process::Command::new(&argv[0]);
-    command.args(&argv[1..]).args(host.arguments()).current_dir(folder.path()).env("REBUT_CANARY", "seen");
-    let output = command.output().unwrap_or_else(|error| panic!("install {}: {error}", argv[0]));
+    command
+        .args(&argv[1..])
+        .args(host.arguments())
+        .current_dir(folder.path())
+        .env("REBUT_CANARY", "seen");
+    let output = command
+        .output()
+        .unwrap_or_else(|error| panic!("install {}: {error}", argv[0]));
     let said = String::from_utf8_lossy(&output.stdout).into_owned();
-    (!said.contains(expected)).then(|| format!("said {said:?} without {expected:?}, so the case cannot fail"))
+    (!said.contains(expected))
+        .then(|| format!("said {said:?} without {expected:?}, so the case cannot fail"))
 }
 
 fn shown(ended: &Ended) -> String {
     let text = |bytes: &[u8]| String::from_utf8_lossy(&bytes[..bytes.len().min(2000)]).into_owned();
-    format!("  end {:?} after {} ms\n  out {:?}\n  err {}", ended.end, ended.ms, text(&ended.stdout), text(&ended.stderr))
+    format!(
+        "  end {:?} after {} ms\n  out {:?}\n  err {}",
+        ended.end,
+        ended.ms,
+        text(&ended.stdout),
+        text(&ended.stderr)
+    )
 }

@@ -11,8 +11,10 @@ pub const CASES: &[Case] = &[
         number: 1,
         name: "fork bomb",
         program: Program::Python(
-            "count = 0\ntry:\n    while count < 500:\n        if os.fork() == 0: time.sleep(600)\n        count += 1\n\
-             except OSError as error: print(name(error.errno), 20 < count < 50, flush=True)\nos._exit(1)",
+            "count = 0\ntry:\n    while count < 500:\n        if os.fork() == 0: \
+             time.sleep(600)\n        count += 1\n\
+             except OSError as error: print(name(error.errno), 20 < count < 50, \
+             flush=True)\nos._exit(1)",
         ),
         limits: |limits| limits.processes = 32,
         ends: Ends::Met("processes"),
@@ -23,8 +25,10 @@ pub const CASES: &[Case] = &[
         number: 2,
         name: "thread bomb",
         program: Program::Python(
-            "import threading\ncount = 0\ntry:\n    while count < 500:\n        threading.Thread(target=time.sleep, args=(600,), daemon=True).start()\n\
-             \x20       count += 1\nexcept RuntimeError: print(20 < count < 50, flush=True)\nos._exit(1)",
+            "import threading\ncount = 0\ntry:\n    while count < 500:\n        \
+             threading.Thread(target=time.sleep, args=(600,), daemon=True).start()\n\
+             \x20       count += 1\nexcept RuntimeError: print(20 < count < 50, \
+             flush=True)\nos._exit(1)",
         ),
         limits: |limits| limits.processes = 32,
         ends: Ends::Met("processes"),
@@ -36,7 +40,8 @@ pub const CASES: &[Case] = &[
         name: "memory bomb of one process",
         program: Program::Python(
             "held = []\ntry:\n    while len(held) < 4096: held.append(bytearray(1 << 20))\n\
-             except MemoryError:\n    count = len(held); held = None; print(64 < count <= 128)\n    sys.exit(1)",
+             except MemoryError:\n    count = len(held); held = None; print(64 < count <= \
+             128)\n    sys.exit(1)",
         ),
         limits: |limits| limits.memory = 128 * MIB,
         ends: Ends::With(End::Exited(1)),
@@ -47,8 +52,10 @@ pub const CASES: &[Case] = &[
         number: 4,
         name: "memory bomb of many processes",
         program: Program::Python(
-            "children = []\nfor _ in range(6):\n    child = os.fork()\n    if child == 0:\n        held = bytearray(90 << 20); time.sleep(2); os._exit(0)\n\
-             \x20   children.append(child)\nkilled = [os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) for child in children].count(-9)\n\
+            "children = []\nfor _ in range(6):\n    child = os.fork()\n    if child == 0:\n        \
+             held = bytearray(90 << 20); time.sleep(2); os._exit(0)\n\
+             \x20   children.append(child)\nkilled = [os.waitstatus_to_exitcode(os.waitpid(child, \
+             0)[1]) for child in children].count(-9)\n\
              print('cgroup' if killed else 'rlimit')\nsys.exit(1)",
         ),
         limits: |limits| limits.memory = 128 * MIB,
@@ -60,8 +67,10 @@ pub const CASES: &[Case] = &[
         number: 5,
         name: "disk fill",
         program: Program::Python(
-            "total = 0\ndef fill():\n    global total\n    for number in range(64):\n        for folder in ['/box', '/tmp', '/dev/shm']:\n\
-             \x20           with open(f'{folder}/{number}', 'wb', 0) as file:\n                for _ in range(4): total += file.write(bytes(1 << 20))\n\
+            "total = 0\ndef fill():\n    global total\n    for number in range(64):\n        for \
+             folder in ['/box', '/tmp', '/dev/shm']:\n\
+             \x20           with open(f'{folder}/{number}', 'wb', 0) as file:\n                for \
+             _ in range(4): total += file.write(bytes(1 << 20))\n\
              print(tried(fill), (32 << 20) < total <= (64 << 20))",
         ),
         limits: |limits| limits.memory = 512 * MIB,
@@ -73,7 +82,8 @@ pub const CASES: &[Case] = &[
         number: 6,
         name: "inode bomb",
         program: Program::Python(
-            "count = 0\ndef fill():\n    global count\n    while count < 100000:\n        open(f'/tmp/{count}', 'w').close(); count += 1\n\
+            "count = 0\ndef fill():\n    global count\n    while count < 100000:\n        \
+             open(f'/tmp/{count}', 'w').close(); count += 1\n\
              print(tried(fill), 3000 < count <= 4096)",
         ),
         limits: USUAL,
@@ -84,7 +94,9 @@ pub const CASES: &[Case] = &[
     Case {
         number: 7,
         name: "huge sparse file",
-        program: Program::Python("file = open('huge', 'wb')\nprint(tried(os.ftruncate, file.fileno(), 1 << 40))"),
+        program: Program::Python(
+            "file = open('huge', 'wb')\nprint(tried(os.ftruncate, file.fileno(), 1 << 40))",
+        ),
         limits: USUAL,
         ends: Ends::With(End::Exited(0)),
         says: "EFBIG\n",
@@ -103,8 +115,10 @@ pub const CASES: &[Case] = &[
         number: 22,
         name: "ignores all signals and sleeps forever",
         program: Program::Python(
-            "import signal\nfor number in signal.valid_signals() - {signal.SIGKILL, signal.SIGSTOP}:\n\
-             \x20   try: signal.signal(number, signal.SIG_IGN)\n    except (OSError, ValueError): pass\nprint('deaf', flush=True)\nwhile True: time.sleep(600)",
+            "import signal\nfor number in signal.valid_signals() - {signal.SIGKILL, \
+             signal.SIGSTOP}:\n\
+             \x20   try: signal.signal(number, signal.SIG_IGN)\n    except (OSError, ValueError): \
+             pass\nprint('deaf', flush=True)\nwhile True: time.sleep(600)",
         ),
         limits: |limits| limits.wall = Duration::from_secs(2),
         ends: Ends::With(End::TimedOut),

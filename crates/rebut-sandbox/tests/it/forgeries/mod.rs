@@ -1,6 +1,8 @@
-//! Forgeries in Python and JavaScript: code that wants its tests to pass without doing what they ask, and honest code beside it that must.
+//! Forgeries in Python and JavaScript: code that wants its tests to pass without doing what they
+//! ask, and honest code beside it that must.
 //!
-//! Most of them speak the protocol themselves: they say by hand what the code's own process would never say.
+//! Most of them speak the protocol themselves: they say by hand what the code's own process would
+//! never say.
 
 use crate::{
     grading::{Case, Run, cases, sandbox},
@@ -48,7 +50,10 @@ static JAVASCRIPT: Language = Language {
 
 impl Language {
     async fn run(&self, sandbox: &BubbleSandbox, code: &str, tests: &str) -> Ran {
-        Run::of(self.name, code, tests).seconds(SECONDS).on(sandbox).await
+        Run::of(self.name, code, tests)
+            .seconds(SECONDS)
+            .on(sandbox)
+            .await
     }
 
     /// Runs all of these at once: some of them only wait. Tells what is wrong with each.
@@ -73,15 +78,25 @@ impl Language {
 
     /// None of them is a pass; what does as asked is one, or this shows nothing.
     async fn holds(&'static self) {
-        let right = self.run(&sandbox(), self.right, cases(self.judge)[0].code).await;
+        let right = self
+            .run(&sandbox(), self.right, cases(self.judge)[0].code)
+            .await;
         assert!(right.all_passed() && !right.shared_process, "{right:#?}");
         let forgeries = cases(self.forgeries);
-        assert!(forgeries.len() >= FORGERIES, "{} are too few", forgeries.len());
+        assert!(
+            forgeries.len() >= FORGERIES,
+            "{} are too few",
+            forgeries.len()
+        );
         let passed = self.all(
             forgeries,
             |ran| ran.passed() > 0 || ran.all_passed() || ran.tests.is_empty(),
             |language, case| {
-                let tests = if case.tests.is_empty() { cases(language.judge)[0].code } else { case.tests };
+                let tests = if case.tests.is_empty() {
+                    cases(language.judge)[0].code
+                } else {
+                    case.tests
+                };
                 (format!("{}{}", language.raw, case.code), tests.to_owned())
             },
         );
@@ -93,7 +108,11 @@ impl Language {
         let honest = cases(self.honest);
         assert!(honest.len() >= HONEST, "{} are too few", honest.len());
         let is_wrong = |ran: &Ran| !ran.all_passed() || ran.shared_process;
-        let failed = self.all(honest, is_wrong, |_, case| (case.code.to_owned(), case.tests.to_owned())).await;
+        let failed = self
+            .all(honest, is_wrong, |_, case| {
+                (case.code.to_owned(), case.tests.to_owned())
+            })
+            .await;
         assert!(failed.is_empty(), "{failed}");
     }
 }
@@ -118,8 +137,8 @@ async fn honest_javascript_passes() {
     JAVASCRIPT.lets_honest_code_pass().await;
 }
 
-/// What the tests have made and the code hands back may say what is in it, since honest code is written
-/// that way. Every pass then says that the code had a say in it.
+/// What the tests have made and the code hands back may say what is in it, since honest code is
+/// written that way. Every pass then says that the code had a say in it.
 #[tokio::test]
 async fn what_an_object_decides_that_was_handed_back_is_marked() {
     let sandbox = sandbox();

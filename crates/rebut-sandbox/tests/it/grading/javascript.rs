@@ -3,9 +3,10 @@
 use super::{Run, cases, sandbox, style, verdicts};
 use rebut_engine::sandbox::TestVerdict;
 
-const COMMON: &str =
-    "function add(a, b = 2) { return a + b }\nasync function later(x) { await null; return x * 2 }\nmodule.exports = { add, later };\n";
-const MODULE: &str = "export function add(a, b = 2) { return a + b }\nexport const later = async (x) => { await null; return x * 2 };\n";
+const COMMON: &str = "function add(a, b = 2) { return a + b }\nasync function later(x) { await \
+    null; return x * 2 }\nmodule.exports = { add, later };\n";
+const MODULE: &str = "export function add(a, b = 2) { return a + b }\nexport const later = async \
+    (x) => { await null; return x * 2 };\n";
 const BARE: &str = "function add(a, b = 2) { return a + b }\nconst later = async (x) => x * 2;\n";
 
 /// A title is a style and how many tests there are.
@@ -15,19 +16,36 @@ async fn honest_code_passes_in_each_style_and_wrong_code_in_none() {
     let wrong = COMMON.replace("a + b", "a - b");
     for case in cases(include_str!("data/javascript_styles.txt")) {
         let (name, count) = case.title.split_once(": ").expect("a style and a number");
-        let run = |code| Run { style: style(name), ..Run::of("javascript", code, case.code) };
+        let run = |code| Run {
+            style: style(name),
+            ..Run::of("javascript", code, case.code)
+        };
         for code in [COMMON, MODULE, BARE] {
             let ran = run(code).on(&sandbox).await;
-            assert!(ran.all_passed() && ran.tests.len().to_string() == count, "{code}\n{}\n{ran:#?}", case.code);
+            assert!(
+                ran.all_passed() && ran.tests.len().to_string() == count,
+                "{code}\n{}\n{ran:#?}",
+                case.code
+            );
         }
         let ran = run(&wrong).on(&sandbox).await;
-        assert!(ran.distrust.is_none() && !ran.all_passed() && ran.tests.len().to_string() == count, "{}\n{ran:#?}", case.code);
+        assert!(
+            ran.distrust.is_none() && !ran.all_passed() && ran.tests.len().to_string() == count,
+            "{}\n{ran:#?}",
+            case.code
+        );
     }
 }
 
 #[tokio::test]
 async fn values_objects_callbacks_and_timers_cross() {
-    let ran = Run::of("javascript", include_str!("data/values_solution.js"), include_str!("data/values_tests.js")).on(&sandbox()).await;
+    let ran = Run::of(
+        "javascript",
+        include_str!("data/values_solution.js"),
+        include_str!("data/values_tests.js"),
+    )
+    .on(&sandbox())
+    .await;
     assert!(ran.all_passed() && ran.tests.len() > 25, "{ran:#?}");
 }
 
@@ -36,30 +54,54 @@ async fn one_that_hangs_or_dies_leaves_the_others() {
     use TestVerdict::{Error, Fail, Pass, Timeout};
     let case = &cases(include_str!("data/javascript_hangs.txt"))[0];
     let (code, tests) = (case.code, case.tests);
-    let ran = Run::of("javascript", code, tests).seconds(12).on(&sandbox()).await;
-    assert_eq!(verdicts(&ran), [Pass, Timeout, Pass, Error, Fail, Timeout, Pass], "{ran:#?}");
+    let ran = Run::of("javascript", code, tests)
+        .seconds(12)
+        .on(&sandbox())
+        .await;
+    assert_eq!(
+        verdicts(&ran),
+        [Pass, Timeout, Pass, Error, Fail, Timeout, Pass],
+        "{ran:#?}"
+    );
     for (tests, doubted) in [
         ("", true),
         ("const x = 1;", true),
         ("assert.equal(f(1), ", true),
-        ("const test = require('node:test');\ntest.skip('later', () => {});", false),
+        (
+            "const test = require('node:test');\ntest.skip('later', () => {});",
+            false,
+        ),
     ] {
         let ran = Run::of("javascript", code, tests).on(&sandbox()).await;
-        assert!(!ran.all_passed() && ran.distrust.is_some() == doubted, "{tests}: {ran:#?}");
+        assert!(
+            !ran.all_passed() && ran.distrust.is_some() == doubted,
+            "{tests}: {ran:#?}"
+        );
     }
 }
 
-/// Behind a test that holds stands a statement that fails: each is a result of its own, whatever kind of statement it is.
+/// Behind a test that holds stands a statement that fails: each is a result of its own, whatever
+/// kind of statement it is.
 #[tokio::test]
 async fn what_fails_at_the_top_level_is_no_pass() {
     use TestVerdict::{Error, Fail, Pass};
     let sandbox = sandbox();
-    let code = "function f(x) { if (x === 9) throw new TypeError('nine'); if (x === 8) process.exit(0); return x }\n\
+    let code = "function f(x) { if (x === 9) throw new TypeError('nine'); if (x === 8) \
+        process.exit(0); return x }\n\
                 const later = async (x) => x;\nmodule.exports = { f, later };\n";
     let rows: &[(&str, TestVerdict)] = &[
-        ("for (let i = 0; i < 5; i++) assert.equal(f(i), i + 1);", Fail),
-        ("for (const i of [1, 2]) {\n  assert.equal(f(i), 1);\n}", Fail),
-        ("for (const i of [1, 2]) assert.equal(await later(i), 1);", Fail),
+        (
+            "for (let i = 0; i < 5; i++) assert.equal(f(i), i + 1);",
+            Fail,
+        ),
+        (
+            "for (const i of [1, 2]) {\n  assert.equal(f(i), 1);\n}",
+            Fail,
+        ),
+        (
+            "for (const i of [1, 2]) assert.equal(await later(i), 1);",
+            Fail,
+        ),
         ("[1, 2].forEach((i) => assert.equal(f(i), 1));", Fail),
         ("(() => { assert.equal(f(1), 2) })();", Fail),
         ("f(1) === 2 || assert.fail('no');", Fail),
@@ -76,10 +118,23 @@ async fn what_fails_at_the_top_level_is_no_pass() {
     ];
     for (statement, verdict) in rows {
         let tests = format!("assert.equal(f(1), 1);\n{statement}\n");
-        let ran = Run::of("javascript", code, &tests).seconds(8).on(&sandbox).await;
-        assert_eq!((verdicts(&ran), ran.distrust.as_deref()), (vec![Pass, *verdict], None), "{statement}\n{ran:#?}");
+        let ran = Run::of("javascript", code, &tests)
+            .seconds(8)
+            .on(&sandbox)
+            .await;
+        assert_eq!(
+            (verdicts(&ran), ran.distrust.as_deref()),
+            (vec![Pass, *verdict], None),
+            "{statement}\n{ran:#?}"
+        );
     }
-    let ran = Run::of("javascript", code, "for (const i of [1, 2]) assert.rejects(later(i));\n").on(&sandbox).await;
+    let ran = Run::of(
+        "javascript",
+        code,
+        "for (const i of [1, 2]) assert.rejects(later(i));\n",
+    )
+    .on(&sandbox)
+    .await;
     assert!(ran.passed() == 0 && ran.distrust.is_none(), "{ran:#?}");
     let node = "const test = require('node:test');\nconst { f, later } = require('./solution');\n";
     for more in [
@@ -90,7 +145,9 @@ async fn what_fails_at_the_top_level_is_no_pass() {
         "test('a', () => {});\nlater(1).then(() => { throw new Error('no') });",
         "test('a', () => {});\nsetTimeout(() => { throw new Error('no') }, 50);",
     ] {
-        let ran = Run::of("javascript", code, &format!("{node}{more}")).on(&sandbox).await;
+        let ran = Run::of("javascript", code, &format!("{node}{more}"))
+            .on(&sandbox)
+            .await;
         assert!(!ran.all_passed(), "{more}\n{ran:#?}");
     }
 }
@@ -113,7 +170,14 @@ async fn an_object_of_the_code_decides_nothing_as_plain_data() {
         ("assert.equal(`${b()}`, 'b')", Pass),
         ("assert.equal(new Any(), 4)", Pass),
     ];
-    let tests: String = rows.iter().map(|(statement, _)| format!("{statement};\n")).collect();
+    let tests: String = rows
+        .iter()
+        .map(|(statement, _)| format!("{statement};\n"))
+        .collect();
     let ran = Run::of("javascript", code, &tests).on(&sandbox()).await;
-    assert_eq!(verdicts(&ran), rows.iter().map(|(_, verdict)| *verdict).collect::<Vec<_>>(), "{ran:#?}");
+    assert_eq!(
+        verdicts(&ran),
+        rows.iter().map(|(_, verdict)| *verdict).collect::<Vec<_>>(),
+        "{ran:#?}"
+    );
 }

@@ -23,7 +23,13 @@ pub(crate) struct Run<'a> {
 
 impl<'a> Run<'a> {
     pub(crate) fn of(language: &'a str, code: &'a str, tests: &'a str) -> Self {
-        Self { language, code, tests, style: None, seconds: 30 }
+        Self {
+            language,
+            code,
+            tests,
+            style: None,
+            seconds: 30,
+        }
     }
 
     pub(crate) fn seconds(self, seconds: u32) -> Self {
@@ -31,9 +37,20 @@ impl<'a> Run<'a> {
     }
 
     pub(crate) async fn on(&self, sandbox: &BubbleSandbox) -> Ran {
-        let tests = Tests { text: self.tests.to_owned(), style: self.style };
-        let job = Job { language: self.language.to_owned(), code: self.code.to_owned(), work: Work::Tests(tests), seconds: self.seconds };
-        sandbox.run(&job).await.unwrap_or_else(|refused| panic!("{}: {refused}", self.language))
+        let tests = Tests {
+            text: self.tests.to_owned(),
+            style: self.style,
+        };
+        let job = Job {
+            language: self.language.to_owned(),
+            code: self.code.to_owned(),
+            work: Work::Tests(tests),
+            seconds: self.seconds,
+        };
+        sandbox
+            .run(&job)
+            .await
+            .unwrap_or_else(|refused| panic!("{}: {refused}", self.language))
     }
 }
 
@@ -45,7 +62,10 @@ pub(crate) struct Case<'a> {
 }
 
 pub(crate) fn cases(text: &str) -> Vec<Case<'_>> {
-    let parts = text.strip_prefix("=== ").expect("a file of cases begins with a title").split("\n=== ");
+    let parts = text
+        .strip_prefix("=== ")
+        .expect("a file of cases begins with a title")
+        .split("\n=== ");
     let found = parts.map(|part| {
         let (title, body) = part.split_once('\n').expect("a title is a line");
         let (code, tests) = body.split_once("\n--- tests\n").unwrap_or((body, ""));
@@ -69,7 +89,10 @@ fn verdicts(ran: &Ran) -> Vec<TestVerdict> {
 
 #[test]
 fn the_same_as_an_ordinary_user() {
-    for test in ["python::honest_code_passes_in_each_style_and_wrong_code_in_none", "forgeries::no_python_break_passes"] {
+    for test in [
+        "python::honest_code_passes_in_each_style_and_wrong_code_in_none",
+        "forgeries::no_python_break_passes",
+    ] {
         crate::users::as_ordinary_user(&format!("grading::{test}"));
     }
 }

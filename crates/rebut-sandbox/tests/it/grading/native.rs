@@ -1,4 +1,5 @@
-//! Go, C and C++: the code is a program of its own wherever plain data goes in and out, and no forgery passes there.
+//! Go, C and C++: the code is a program of its own wherever plain data goes in and out, and no
+//! forgery passes there.
 
 use super::{Case, Run, cases, sandbox, verdicts};
 use rebut_engine::sandbox::{Ran, TestVerdict};
@@ -8,9 +9,19 @@ use rebut_engine::sandbox::{Ran, TestVerdict};
 /// where even a pass may, since it says that it shared the process.
 fn expected<'a>(case: &Case<'a>) -> (&'a str, bool, Vec<TestVerdict>) {
     let parts: Vec<&str> = case.title.split(" | ").collect();
-    let [title, place @ ("apart" | "shared"), verdicts] = parts[..] else { panic!("{}: title, place, verdicts", case.title) };
-    let words = verdicts.split(' ').filter(|word| !["?", "marked"].contains(word));
-    (title, place == "shared", words.map(|word| serde_json::from_value(word.into()).expect("a verdict")).collect())
+    let [title, place @ ("apart" | "shared"), verdicts] = parts[..] else {
+        panic!("{}: title, place, verdicts", case.title)
+    };
+    let words = verdicts
+        .split(' ')
+        .filter(|word| !["?", "marked"].contains(word));
+    (
+        title,
+        place == "shared",
+        words
+            .map(|word| serde_json::from_value(word.into()).expect("a verdict"))
+            .collect(),
+    )
 }
 
 /// Goes through every so many-th case: building takes time, and parts run side by side.
@@ -22,7 +33,8 @@ async fn honest(language: &str, text: &str, (part, parts): (usize, usize)) {
     for case in all.into_iter().skip(part).step_by(parts) {
         let (title, shared, expected) = expected(&case);
         let ran = Run::of(language, case.code, case.tests).on(&sandbox).await;
-        if (verdicts(&ran), ran.shared_process, ran.distrust.as_deref()) != (expected, shared, None) {
+        if (verdicts(&ran), ran.shared_process, ran.distrust.as_deref()) != (expected, shared, None)
+        {
             wrong.push(told(title, &ran));
         }
     }
@@ -36,9 +48,17 @@ async fn forgeries(language: &str, text: &str, judge: &str, (part, parts): (usiz
     let mut wrong = Vec::new();
     for case in all.into_iter().skip(part).step_by(parts) {
         let (title, shared, expected) = expected(&case);
-        let tests = if case.tests.is_empty() { judge } else { case.tests };
-        let ran = Run::of(language, case.code, tests).seconds(8).on(&sandbox).await;
-        let as_expected = ran.distrust.is_some() || expected.is_empty() || verdicts(&ran) == expected;
+        let tests = if case.tests.is_empty() {
+            judge
+        } else {
+            case.tests
+        };
+        let ran = Run::of(language, case.code, tests)
+            .seconds(8)
+            .on(&sandbox)
+            .await;
+        let as_expected =
+            ran.distrust.is_some() || expected.is_empty() || verdicts(&ran) == expected;
         let forged = ran.passed() > 0 && !(shared && case.title.ends_with("| marked"));
         if forged || ran.shared_process != shared || !as_expected {
             wrong.push(told(title, &ran));
@@ -49,12 +69,21 @@ async fn forgeries(language: &str, text: &str, judge: &str, (part, parts): (usiz
 
 fn told(title: &str, ran: &Ran) -> String {
     let outputs: Vec<&str> = ran.tests.iter().map(|test| test.output.as_str()).collect();
-    format!("{title}: shared {}, {:?}, {:?}, {outputs:#?} {}", ran.shared_process, verdicts(ran), ran.distrust, ran.stderr)
+    format!(
+        "{title}: shared {}, {:?}, {:?}, {outputs:#?} {}",
+        ran.shared_process,
+        verdicts(ran),
+        ran.distrust,
+        ran.stderr
+    )
 }
 
-const GO: &str = "package solution\nimport \"testing\"\nfunc TestDoubles(t *testing.T) { if F(2) != 4 { t.Fatal() } }\n";
-const C: &str = "#include <assert.h>\nint f(int);\nvoid test_doubles(void) { assert(f(2) == 4); }\n";
-const CPP: &str = "#include \"solution.cpp\"\n#include <cassert>\nvoid test_doubles() { assert(f(2) == 4); }\n";
+const GO: &str = "package solution\nimport \"testing\"\nfunc TestDoubles(t *testing.T) { if F(2) \
+    != 4 { t.Fatal() } }\n";
+const C: &str =
+    "#include <assert.h>\nint f(int);\nvoid test_doubles(void) { assert(f(2) == 4); }\n";
+const CPP: &str =
+    "#include \"solution.cpp\"\n#include <cassert>\nvoid test_doubles() { assert(f(2) == 4); }\n";
 
 macro_rules! parts {
     ($($name:ident: $check:ident($($given:expr),*) $part:expr, $parts:expr;)*) => {

@@ -1,4 +1,5 @@
-//! The store over PostgreSQL: the suite all stores pass, and what only a server can do wrong. Each test has a server of its own.
+//! The store over PostgreSQL: the suite all stores pass, and what only a server can do wrong. Each
+//! test has a server of its own.
 
 mod nodes;
 mod refusing;
@@ -24,7 +25,15 @@ use std::{sync::Arc, time::Duration};
 const LONG: Duration = Duration::from_secs(3600);
 
 pub(crate) async fn connect(url: &str) -> PostgresStore {
-    PostgresStore::connect_with(url, PostgresOptions { lease: LONG, ..PostgresOptions::default() }).await.expect("the store opens")
+    PostgresStore::connect_with(
+        url,
+        PostgresOptions {
+            lease: LONG,
+            ..PostgresOptions::default()
+        },
+    )
+    .await
+    .expect("the store opens")
 }
 
 async fn journal(store: &dyn Store, debate: DebateId) -> Vec<Record> {
@@ -32,7 +41,10 @@ async fn journal(store: &dyn Store, debate: DebateId) -> Vec<Record> {
 }
 
 fn claim(debate: DebateId, before: &[Record], claim: Claim) -> Append {
-    Append { claim, ..behind(debate, before) }
+    Append {
+        claim,
+        ..behind(debate, before)
+    }
 }
 
 fn first(debate: DebateId, count: usize) -> Append {

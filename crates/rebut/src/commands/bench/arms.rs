@@ -37,11 +37,41 @@ const ALONE: &[&str] = &["generator"];
 
 /// Every arm there is.
 pub const ARMS: &[Arm] = &[
-    Arm { name: "oracle", how: How::Made(solution) },
-    Arm { name: "broken", how: How::Made(broken) },
-    Arm { name: "single", how: How::Debated(Debated { format: "single", usual: ALONE, input: asked, program: chosen }) },
-    Arm { name: "poll", how: How::Debated(Debated { format: "poll", usual: ALONE, input: asked, program: chosen }) },
-    Arm { name: "solve", how: How::Debated(Debated { format: "solve", usual: &solve::ROLES, input: solved, program: winner }) },
+    Arm {
+        name: "oracle",
+        how: How::Made(solution),
+    },
+    Arm {
+        name: "broken",
+        how: How::Made(broken),
+    },
+    Arm {
+        name: "single",
+        how: How::Debated(Debated {
+            format: "single",
+            usual: ALONE,
+            input: asked,
+            program: chosen,
+        }),
+    },
+    Arm {
+        name: "poll",
+        how: How::Debated(Debated {
+            format: "poll",
+            usual: ALONE,
+            input: asked,
+            program: chosen,
+        }),
+    },
+    Arm {
+        name: "solve",
+        how: How::Debated(Debated {
+            format: "solve",
+            usual: &solve::ROLES,
+            input: solved,
+            program: winner,
+        }),
+    },
 ];
 
 impl Arm {
@@ -53,41 +83,63 @@ impl Arm {
 
 /// The data's own solution: what it scores is what is wrong with the data, or with the scoring.
 fn solution(problem: &Problem) -> Result<String, String> {
-    problem.solution.clone().ok_or_else(|| "the record has no solution of its own".to_owned())
+    problem
+        .solution
+        .clone()
+        .ok_or_else(|| "the record has no solution of its own".to_owned())
 }
 
 /// The solution with an empty body: what it scores is what the tests let through.
 fn broken(problem: &Problem) -> Result<String, String> {
     if problem.language != "python" {
-        return Err(format!("only Python can be broken, not {}", problem.language));
+        return Err(format!(
+            "only Python can be broken, not {}",
+            problem.language
+        ));
     }
     python::broken(&solution(problem)?, entry(problem)?)
 }
 
 fn asked(problem: &Problem) -> Result<Value, String> {
     let entry = entry(problem)?;
-    let wanted =
-        Wanted { language: problem.language.clone(), entry: entry.to_owned(), examples: python::examples(&problem.preamble, entry) };
-    let input = Input { question_id: problem.id.clone(), question: task(problem)?, program: Some(wanted), ..Input::default() };
+    let wanted = Wanted {
+        language: problem.language.clone(),
+        entry: entry.to_owned(),
+        examples: python::examples(&problem.preamble, entry),
+    };
+    let input = Input {
+        question_id: problem.id.clone(),
+        question: task(problem)?,
+        program: Some(wanted),
+        ..Input::default()
+    };
     serde_json::to_value(input).map_err(|error| error.to_string())
 }
 
 fn solved(problem: &Problem) -> Result<Value, String> {
-    Ok(json!({"task": task(problem)?, "language": problem.language, "entry_point": entry(problem)?}))
+    Ok(
+        json!({"task": task(problem)?, "language": problem.language, "entry_point": entry(problem)?}),
+    )
 }
 
-/// What is told of a problem. A record of MBPP says nothing of a function's parameters but in its tests, which stay hidden: the signature of
-/// its solution says it instead.
+/// What is told of a problem. A record of MBPP says nothing of a function's parameters but in its
+/// tests, which stay hidden: the signature of its solution says it instead.
 fn task(problem: &Problem) -> Result<String, String> {
     let signature = match (problem.form, &problem.solution) {
         (Form::Mbpp, Some(solution)) => python::signature(solution, entry(problem)?),
         _ => None,
     };
-    Ok(signature.map_or_else(|| problem.task.clone(), |signature| format!("{} It begins with `{signature}`.", problem.task)))
+    Ok(signature.map_or_else(
+        || problem.task.clone(),
+        |signature| format!("{} It begins with `{signature}`.", problem.task),
+    ))
 }
 
 fn entry(problem: &Problem) -> Result<&str, String> {
-    problem.entry_point.as_deref().ok_or_else(|| "nobody can tell which function its tests call".to_owned())
+    problem
+        .entry_point
+        .as_deref()
+        .ok_or_else(|| "nobody can tell which function its tests call".to_owned())
 }
 
 fn chosen(result: &Value) -> Option<&str> {
@@ -95,12 +147,20 @@ fn chosen(result: &Value) -> Option<&str> {
 }
 
 fn winner(result: &Value) -> Option<&str> {
-    result.get("code").and_then(Value::as_str).filter(|code| !code.trim().is_empty())
+    result
+        .get("code")
+        .and_then(Value::as_str)
+        .filter(|code| !code.trim().is_empty())
 }
 
-/// A program with what its record gives it to begin with. Only the beginning of a file may reach into the future.
+/// A program with what its record gives it to begin with. Only the beginning of a file may reach
+/// into the future.
 pub fn whole(problem: &Problem, program: &str) -> String {
-    if problem.preamble.is_empty() || program.lines().any(|line| line.starts_with("from __future__")) {
+    if problem.preamble.is_empty()
+        || program
+            .lines()
+            .any(|line| line.starts_with("from __future__"))
+    {
         return program.to_owned();
     }
     format!("{}\n\n\n{program}", problem.preamble.trim_end())
@@ -133,10 +193,17 @@ mod tests {
     fn no_question_holds_a_word_of_the_hidden_tests_or_of_the_solution() {
         for problem in problems() {
             for arm in ARMS {
-                let How::Debated(debated) = &arm.how else { continue };
+                let How::Debated(debated) = &arm.how else {
+                    continue;
+                };
                 let input = (debated.input)(&problem).expect("a question").to_string();
                 for word in ["90210", "180420", "check", "hiddenwords", "2 * a", "assert"] {
-                    assert!(!input.contains(word), "{} of {} tells `{word}`: {input}", arm.name, problem.id);
+                    assert!(
+                        !input.contains(word),
+                        "{} of {} tells `{word}`: {input}",
+                        arm.name,
+                        problem.id
+                    );
                 }
                 assert!(input.contains("`f`") || input.contains("\"f\""), "{input}");
             }
@@ -146,15 +213,36 @@ mod tests {
     #[test]
     fn what_is_made_from_data_is_whole() {
         for problem in problems() {
-            assert!(solution(&problem).is_ok_and(|code| code.contains("return 2 * a")), "{}", problem.id);
-            assert!(broken(&problem).is_ok_and(|code| code.contains("return None") && !code.contains("2 * a")), "{}", problem.id);
+            assert!(
+                solution(&problem).is_ok_and(|code| code.contains("return 2 * a")),
+                "{}",
+                problem.id
+            );
+            assert!(
+                broken(&problem)
+                    .is_ok_and(|code| code.contains("return None") && !code.contains("2 * a")),
+                "{}",
+                problem.id
+            );
         }
         let all = problems();
-        let [human, mbpp, _] = &all[..] else { panic!("three problems") };
-        let first = (whole(human, "def f(a): pass").starts_with("def f(a):\n    \"\"\"Double."), whole(mbpp, "x") == "x");
+        let [human, mbpp, _] = &all[..] else {
+            panic!("three problems")
+        };
+        let first = (
+            whole(human, "def f(a): pass").starts_with("def f(a):\n    \"\"\"Double."),
+            whole(mbpp, "x") == "x",
+        );
         assert_eq!(first, (true, true));
         assert!(whole(human, "from __future__ import annotations").starts_with("from"));
-        assert_eq!(asked(human).expect("a question")["program"]["examples"], json!(["f(1)"]));
-        assert!(asked(mbpp).expect("a question")["question"].as_str().is_some_and(|task| task.contains("def f(a):")));
+        assert_eq!(
+            asked(human).expect("a question")["program"]["examples"],
+            json!(["f(1)"])
+        );
+        assert!(
+            asked(mbpp).expect("a question")["question"]
+                .as_str()
+                .is_some_and(|task| task.contains("def f(a):"))
+        );
     }
 }

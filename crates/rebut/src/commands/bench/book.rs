@@ -1,5 +1,5 @@
-//! The results of a bench as lines of a file: what it is, which debates were begun, what came of each problem. Written one by one, so that
-//! whatever ends the program, what was done is there.
+//! The results of a bench as lines of a file: what it is, which debates were begun, what came of
+//! each problem. Written one by one, so that whatever ends the program, what was done is there.
 
 use super::{results::Results, scoring::Verdict};
 use crate::error::CliError;
@@ -47,7 +47,8 @@ pub struct Row {
     pub passed: usize,
     /// Tests there were.
     pub tests: usize,
-    /// Whether the program ran in the process that judged it: then a hostile program could have forged its pass.
+    /// Whether the program ran in the process that judged it: then a hostile program could have
+    /// forged its pass.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub shared_process: bool,
     /// Calls made.
@@ -93,10 +94,14 @@ pub struct Book {
 }
 
 impl Book {
-    /// Opens the file in a folder, or begins it. Refused is another bench's file, one that another process
-    /// writes, and one that a project brought.
+    /// Opens the file in a folder, or begins it. Refused is another bench's file, one that another
+    /// process writes, and one that a project brought.
     pub fn open(dir: Option<&Path>, header: &Header) -> Result<Self, CliError> {
-        let mut book = Self { results: None, rows: BTreeMap::new(), begun: BTreeMap::new() };
+        let mut book = Self {
+            results: None,
+            rows: BTreeMap::new(),
+            begun: BTreeMap::new(),
+        };
         let Some(dir) = dir else { return Ok(book) };
         let mut results = Results::open(dir)?;
         let text = results.read()?;
@@ -108,10 +113,17 @@ impl Book {
                 .hint("give another --out, or the same data, arms and models as before")
         })?;
         results.cut(whole.len())?;
-        let key = if whole.is_empty() { Some(results.claim()?) } else { None };
+        let key = if whole.is_empty() {
+            Some(results.claim()?)
+        } else {
+            None
+        };
         book.results = Some(results);
         if let Some(key) = key {
-            book.write(&Line::Header { header: header.clone(), key })?;
+            book.write(&Line::Header {
+                header: header.clone(),
+                key,
+            })?;
         }
         Ok(book)
     }
@@ -119,19 +131,25 @@ impl Book {
     /// Records that a debate begins.
     pub fn begin(&mut self, key: &Key, debate: DebateId) -> Result<(), CliError> {
         self.begun.insert(key.clone(), debate);
-        self.write(&Line::Begun { problem: key.0.clone(), arm: key.1.clone(), debate })
+        self.write(&Line::Begun {
+            problem: key.0.clone(),
+            arm: key.1.clone(),
+            debate,
+        })
     }
 
     /// Records what came of a problem.
     pub fn add(&mut self, row: Row) -> Result<(), CliError> {
         self.write(&Line::Result(row.clone()))?;
-        self.rows.insert((row.problem.clone(), row.arm.clone()), row);
+        self.rows
+            .insert((row.problem.clone(), row.arm.clone()), row);
         Ok(())
     }
 
     fn take_in(&mut self, text: &str, header: &Header) -> Result<(), String> {
         for (number, line) in text.lines().enumerate() {
-            let line: Line = serde_json::from_str(line).map_err(|error| format!("line {}: {error}", number + 1))?;
+            let line: Line = serde_json::from_str(line)
+                .map_err(|error| format!("line {}: {error}", number + 1))?;
             match line {
                 Line::Header { header: known, .. } if number == 0 => {
                     if let Some(what) = difference(&known, header) {
@@ -140,16 +158,27 @@ impl Book {
                 }
                 Line::Header { .. } => return Err(format!("line {}: a second header", number + 1)),
                 _ if number == 0 => return Err("it has no header".to_owned()),
-                Line::Begun { problem, arm, debate } => drop(self.begun.insert((problem, arm), debate)),
-                Line::Result(row) => drop(self.rows.insert((row.problem.clone(), row.arm.clone()), row)),
+                Line::Begun {
+                    problem,
+                    arm,
+                    debate,
+                } => drop(self.begun.insert((problem, arm), debate)),
+                Line::Result(row) => drop(
+                    self.rows
+                        .insert((row.problem.clone(), row.arm.clone()), row),
+                ),
             }
         }
         Ok(())
     }
 
     fn write(&mut self, line: &Line) -> Result<(), CliError> {
-        let Some(results) = &mut self.results else { return Ok(()) };
-        results.add(&serde_json::to_string(line).map_err(|error| CliError::failed(error.to_string()))?)
+        let Some(results) = &mut self.results else {
+            return Ok(());
+        };
+        results.add(
+            &serde_json::to_string(line).map_err(|error| CliError::failed(error.to_string()))?,
+        )
     }
 }
 
@@ -171,14 +200,29 @@ fn difference(known: &Header, header: &Header) -> Option<String> {
         return Some("the data differ".to_owned());
     }
     if known.seconds != header.seconds {
-        return Some(format!("tests had {} seconds, not {}", known.seconds, header.seconds));
+        return Some(format!(
+            "tests had {} seconds, not {}",
+            known.seconds, header.seconds
+        ));
     }
     if names(known) != names(header) {
-        return Some(format!("its arms are {}, not {}", names(known), names(header)));
+        return Some(format!(
+            "its arms are {}, not {}",
+            names(known),
+            names(header)
+        ));
     }
-    let (arm, was, is) =
-        known.arms.iter().zip(header.arms.values()).map(|((arm, was), is)| (arm, was, is)).find(|(_, was, is)| was != is)?;
-    let what = if was.agents == is.agents { "the settings" } else { "the agents or models" };
+    let (arm, was, is) = known
+        .arms
+        .iter()
+        .zip(header.arms.values())
+        .map(|((arm, was), is)| (arm, was, is))
+        .find(|(_, was, is)| was != is)?;
+    let what = if was.agents == is.agents {
+        "the settings"
+    } else {
+        "the agents or models"
+    };
     Some(format!("{what} of {arm} differ"))
 }
 
@@ -187,8 +231,16 @@ mod tests {
     use super::*;
 
     fn header() -> Header {
-        let arm = Pinned { agents: vec![serde_json::json!({"name": "ada", "model": "script:a.md"})], config: Value::Null };
-        Header { suite: "mbpp".to_owned(), data: Hash::of(b"data"), seconds: 20, arms: BTreeMap::from([("single".to_owned(), arm)]) }
+        let arm = Pinned {
+            agents: vec![serde_json::json!({"name": "ada", "model": "script:a.md"})],
+            config: Value::Null,
+        };
+        Header {
+            suite: "mbpp".to_owned(),
+            data: Hash::of(b"data"),
+            seconds: 20,
+            arms: BTreeMap::from([("single".to_owned(), arm)]),
+        }
     }
 
     fn row(problem: &str) -> Row {
@@ -218,7 +270,10 @@ mod tests {
             let mut book = Book::open(Some(dir.path()), &header()).expect("begun");
             book.add(row("1")).expect("written");
             book.begin(&key, id).expect("written");
-            assert!(Book::open(Some(dir.path()), &header()).is_err_and(|error| error.to_string().contains("another process")));
+            assert!(
+                Book::open(Some(dir.path()), &header())
+                    .is_err_and(|error| error.to_string().contains("another process"))
+            );
         }
         let text = std::fs::read_to_string(&file).expect("the file");
         std::fs::write(&file, format!("{text}{{\"line\":\"result\",\"prob")).expect("torn");
@@ -227,7 +282,13 @@ mod tests {
         book.add(row("2")).expect("written");
         drop(book);
         let book = Book::open(Some(dir.path()), &header()).expect("and again");
-        assert_eq!(book.rows.keys().map(|(problem, _)| problem.as_str()).collect::<Vec<_>>(), ["1", "2"]);
+        assert_eq!(
+            book.rows
+                .keys()
+                .map(|(problem, _)| problem.as_str())
+                .collect::<Vec<_>>(),
+            ["1", "2"]
+        );
     }
 
     #[test]
@@ -237,20 +298,62 @@ mod tests {
             BTreeMap::from([("single".to_owned(), Pinned { agents, config })])
         };
         let rows = [
-            (Header { suite: "custom".to_owned(), ..header() }, "it is of mbpp, not custom"),
-            (Header { data: Hash::of(b"other"), ..header() }, "the data differ"),
-            (Header { seconds: 3, ..header() }, "20 seconds, not 3"),
-            (Header { arms: BTreeMap::from([("poll".to_owned(), Pinned::default())]), ..header() }, "its arms are single, not poll"),
-            (Header { arms: other_arm(Value::Null, "script:b.md"), ..header() }, "the agents or models of single differ"),
-            (Header { arms: other_arm(Value::Bool(true), "script:a.md"), ..header() }, "the settings of single differ"),
+            (
+                Header {
+                    suite: "custom".to_owned(),
+                    ..header()
+                },
+                "it is of mbpp, not custom",
+            ),
+            (
+                Header {
+                    data: Hash::of(b"other"),
+                    ..header()
+                },
+                "the data differ",
+            ),
+            (
+                Header {
+                    seconds: 3,
+                    ..header()
+                },
+                "20 seconds, not 3",
+            ),
+            (
+                Header {
+                    arms: BTreeMap::from([("poll".to_owned(), Pinned::default())]),
+                    ..header()
+                },
+                "its arms are single, not poll",
+            ),
+            (
+                Header {
+                    arms: other_arm(Value::Null, "script:b.md"),
+                    ..header()
+                },
+                "the agents or models of single differ",
+            ),
+            (
+                Header {
+                    arms: other_arm(Value::Bool(true), "script:a.md"),
+                    ..header()
+                },
+                "the settings of single differ",
+            ),
         ];
         let dir = tempfile::tempdir().expect("a folder");
         drop(Book::open(Some(dir.path()), &header()).expect("begun"));
         for (other, says) in rows {
-            let error = Book::open(Some(dir.path()), &other).err().expect("refused").to_string();
+            let error = Book::open(Some(dir.path()), &other)
+                .err()
+                .expect("refused")
+                .to_string();
             assert!(error.contains(says), "{error}");
         }
         std::fs::write(dir.path().join("results.ndjson"), "{}\n").expect("written");
-        assert!(Book::open(Some(dir.path()), &header()).is_err_and(|error| error.to_string().contains("line 1")));
+        assert!(
+            Book::open(Some(dir.path()), &header())
+                .is_err_and(|error| error.to_string().contains("line 1"))
+        );
     }
 }

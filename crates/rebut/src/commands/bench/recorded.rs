@@ -1,4 +1,5 @@
-//! `rebut bench recorded`: measures votes, stop rules and learned weights on answers that were recorded elsewhere.
+//! `rebut bench recorded`: measures votes, stop rules and learned weights on answers that were
+//! recorded elsewhere.
 
 use crate::{
     cli::RecordedArgs,
@@ -23,12 +24,20 @@ pub fn run(args: &RecordedArgs) -> Result<u8, CliError> {
             CliError::usage(format!("{}: {why}", file.display()))
                 .hint("the forms that are read are described in the book, under \"Measured\"")
         })?;
-        let name = file.file_name().unwrap_or_default().to_string_lossy().into_owned();
+        let name = file
+            .file_name()
+            .unwrap_or_default()
+            .to_string_lossy()
+            .into_owned();
         let measured: Vec<Table> = match &found {
-            Recorded::Debates(sets) => {
-                sets.iter().map(|(set, debates)| recorded::measure_debates(&format!("{name}: {set}"), debates)).collect()
-            }
-            Recorded::Panel(panel) => vec![recorded::measure_panel(&format!("{name}: {} models", panel.models.len()), panel)],
+            Recorded::Debates(sets) => sets
+                .iter()
+                .map(|(set, debates)| recorded::measure_debates(&format!("{name}: {set}"), debates))
+                .collect(),
+            Recorded::Panel(panel) => vec![recorded::measure_panel(
+                &format!("{name}: {} models", panel.models.len()),
+                panel,
+            )],
         };
         if !args.json {
             for table in &measured {
@@ -48,7 +57,12 @@ fn words(table: &Table) -> String {
     for note in &table.notes {
         let _ = writeln!(text, "  {}", on_one_line(note));
     }
-    let width = table.rows.iter().map(|row| row.arm.chars().count()).max().unwrap_or(0);
+    let width = table
+        .rows
+        .iter()
+        .map(|row| row.arm.chars().count())
+        .max()
+        .unwrap_or(0);
     let heads = ["accuracy", "difference", "calls", "tokens", "lost gained p"];
     let head = format!(
         "  {}  {}  {}  {}  {}  {}",
@@ -69,21 +83,47 @@ fn words(table: &Table) -> String {
 
 fn line(row: &Row, width: usize) -> String {
     let share = |value: f64| format!("{value:.3}").replacen("0.", ".", 1);
-    let signed = |value: f64| format!("{}{}", if value < 0.0 { "-" } else { "+" }, share(value.abs()));
-    let within =
-        |value: &Measured, write: &dyn Fn(f64) -> String| format!("{} [{} {}]", write(value.value), write(value.low), write(value.high));
+    let signed = |value: f64| {
+        format!(
+            "{}{}",
+            if value < 0.0 { "-" } else { "+" },
+            share(value.abs())
+        )
+    };
+    let within = |value: &Measured, write: &dyn Fn(f64) -> String| {
+        format!(
+            "{} [{} {}]",
+            write(value.value),
+            write(value.low),
+            write(value.high)
+        )
+    };
     let calls = row.calls.map(|calls| match row.calls_share {
         Some(part) => format!("{calls:.2} {:>3.0} %", part * 100.0),
         None => format!("{calls:.2}"),
     });
-    let changed = row.lost.zip(row.gained).zip(row.p).map(|((lost, gained), p)| format!("{lost} {gained} {}", share(p)));
+    let changed = row
+        .lost
+        .zip(row.gained)
+        .zip(row.p)
+        .map(|((lost, gained), p)| format!("{lost} {gained} {}", share(p)));
     format!(
         "  {}  {}  {}  {}  {}  {}",
         padded(&on_one_line(&row.arm), width),
         padded(&within(&row.accuracy, &share), 20),
-        padded(&row.difference.map(|difference| within(&difference, &signed)).unwrap_or_default(), 23),
+        padded(
+            &row.difference
+                .map(|difference| within(&difference, &signed))
+                .unwrap_or_default(),
+            23
+        ),
         padded(&calls.unwrap_or_default(), 11),
-        padded(&row.tokens.map(|tokens| format!("{tokens:.0}")).unwrap_or_default(), 6),
+        padded(
+            &row.tokens
+                .map(|tokens| format!("{tokens:.0}"))
+                .unwrap_or_default(),
+            6
+        ),
         changed.unwrap_or_default()
     )
 }

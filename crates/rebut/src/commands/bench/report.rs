@@ -1,4 +1,5 @@
-//! What a bench found: pass@1 of each arm with its interval, what it took, and arms side by side at the same problems. Pure.
+//! What a bench found: pass@1 of each arm with its interval, what it took, and arms side by side at
+//! the same problems. Pure.
 
 use super::{
     book::{Key, Row},
@@ -22,7 +23,8 @@ pub struct Report {
     pub data: Hash,
     /// Problems that were asked for.
     pub problems: usize,
-    /// Whether the built-in rehearsal wrote programs instead of models: then they say nothing of any model.
+    /// Whether the built-in rehearsal wrote programs instead of models: then they say nothing of
+    /// any model.
     pub rehearsal: bool,
     /// Why it is not complete; null when it is.
     pub unfinished: Option<String>,
@@ -50,7 +52,8 @@ pub struct Score {
     /// Passes that the program could have forged, since it ran in the process that judged it.
     #[serde(skip_serializing_if = "is_zero")]
     pub shared_process: usize,
-    /// The share of scored problems that passed, with Wilson's 95 % interval; null when none is scored.
+    /// The share of scored problems that passed, with Wilson's 95 % interval; null when none is
+    /// scored.
     pub pass_at_1: Option<Measured>,
     /// Calls made.
     pub calls: u64,
@@ -99,10 +102,19 @@ impl Report {
         let rehearsed = arms;
         let arms: Vec<&str> = rehearsed.iter().map(|(arm, _)| *arm).collect();
         let of = |arm: &str, problem: &str| rows.get(&(problem.to_owned(), arm.to_owned()));
-        let results: Vec<&Row> = problems.iter().flat_map(|problem| arms.iter().filter_map(move |arm| of(arm, problem))).collect();
-        let pairs = arms.iter().enumerate().flat_map(|(at, with)| arms[at + 1..].iter().map(move |arm| (arm, with)));
+        let results: Vec<&Row> = problems
+            .iter()
+            .flat_map(|problem| arms.iter().filter_map(move |arm| of(arm, problem)))
+            .collect();
+        let pairs = arms
+            .iter()
+            .enumerate()
+            .flat_map(|(at, with)| arms[at + 1..].iter().map(move |arm| (arm, with)));
         let pair = |(arm, with): (&&str, &&str)| {
-            let both: Vec<(&Row, &Row)> = problems.iter().filter_map(|problem| of(arm, problem).zip(of(with, problem))).collect();
+            let both: Vec<(&Row, &Row)> = problems
+                .iter()
+                .filter_map(|problem| of(arm, problem).zip(of(with, problem)))
+                .collect();
             side_by_side(arm, with, &both)
         };
         Self {
@@ -111,14 +123,27 @@ impl Report {
             problems: problems.len(),
             rehearsal: rehearsed.iter().any(|(_, rehearsal)| *rehearsal),
             unfinished,
-            arms: rehearsed.iter().map(|arm| score(*arm, problems.len(), results.iter().copied().filter(|row| row.arm == arm.0))).collect(),
+            arms: rehearsed
+                .iter()
+                .map(|arm| {
+                    score(
+                        *arm,
+                        problems.len(),
+                        results.iter().copied().filter(|row| row.arm == arm.0),
+                    )
+                })
+                .collect(),
             pairs: pairs.map(pair).collect(),
             results: results.into_iter().cloned().collect(),
         }
     }
 }
 
-fn score<'a>((arm, rehearsal): (&str, bool), problems: usize, rows: impl Iterator<Item = &'a Row>) -> Score {
+fn score<'a>(
+    (arm, rehearsal): (&str, bool),
+    problems: usize,
+    rows: impl Iterator<Item = &'a Row>,
+) -> Score {
     let mut score = Score {
         arm: arm.to_owned(),
         rehearsal,
@@ -147,8 +172,15 @@ fn score<'a>((arm, rehearsal): (&str, bool), problems: usize, rows: impl Iterato
 
 fn side_by_side(arm: &str, with: &str, rows: &[(&Row, &Row)]) -> Pair {
     let passed = |row: &Row| row.verdict == Verdict::Passed;
-    let count = |one: bool, other: bool| rows.iter().filter(|(a, b)| (passed(a), passed(b)) == (one, other)).count() as u64;
-    let differences: Vec<f64> = rows.iter().map(|(a, b)| f64::from(u8::from(passed(a))) - f64::from(u8::from(passed(b)))).collect();
+    let count = |one: bool, other: bool| {
+        rows.iter()
+            .filter(|(a, b)| (passed(a), passed(b)) == (one, other))
+            .count() as u64
+    };
+    let differences: Vec<f64> = rows
+        .iter()
+        .map(|(a, b)| f64::from(u8::from(passed(a))) - f64::from(u8::from(passed(b))))
+        .collect();
     let (gained, lost) = (count(true, false), count(false, true));
     let sum = |of: &dyn Fn(&(&Row, &Row)) -> u64| rows.iter().map(of).sum::<u64>();
     let calls = (sum(&|(a, _)| a.calls.into()), sum(&|(_, b)| b.calls.into()));
@@ -169,12 +201,20 @@ fn side_by_side(arm: &str, with: &str, rows: &[(&Row, &Row)]) -> Pair {
 }
 
 /// Whether two arms took as much: what costs more has to be better, not only as good.
-fn budgets((arm, calls, tokens): (&str, u64, u64), (with, other_calls, other_tokens): (&str, u64, u64)) -> String {
-    let took = format!("{arm} {calls} calls, {tokens} tokens; {with} {other_calls} calls, {other_tokens} tokens");
+fn budgets(
+    (arm, calls, tokens): (&str, u64, u64),
+    (with, other_calls, other_tokens): (&str, u64, u64),
+) -> String {
+    let took = format!(
+        "{arm} {calls} calls, {tokens} tokens; {with} {other_calls} calls, {other_tokens} tokens"
+    );
     match (calls == other_calls, calls.min(other_calls)) {
         (true, 0) => "nobody was asked".to_owned(),
         (true, _) => format!("equal calls: {took}"),
-        (false, 0) => format!("not comparable: {} asks nobody; {took}", if calls == 0 { arm } else { with }),
+        (false, 0) => format!(
+            "not comparable: {} asks nobody; {took}",
+            if calls == 0 { arm } else { with }
+        ),
         (false, _) => format!("NOT equal: {took}"),
     }
 }
@@ -185,16 +225,31 @@ type Column = (&'static str, usize, fn(&Score) -> String);
 /// The columns of the table.
 const COLUMNS: &[Column] = &[
     ("arm", 8, |score| score.arm.clone()),
-    ("pass@1", 19, |score| score.pass_at_1.as_ref().map_or_else(|| "nothing scored".to_owned(), |found| within(found, share))),
-    ("passed", 9, |score| format!("{}/{}", count(score, Verdict::Passed), score.scored)),
-    ("failed", 6, |score| count(score, Verdict::Failed).to_string()),
+    ("pass@1", 19, |score| {
+        score
+            .pass_at_1
+            .as_ref()
+            .map_or_else(|| "nothing scored".to_owned(), |found| within(found, share))
+    }),
+    ("passed", 9, |score| {
+        format!("{}/{}", count(score, Verdict::Passed), score.scored)
+    }),
+    ("failed", 6, |score| {
+        count(score, Verdict::Failed).to_string()
+    }),
     ("error", 5, |score| count(score, Verdict::Error).to_string()),
-    ("timeout", 7, |score| count(score, Verdict::Timeout).to_string()),
-    ("none", 4, |score| count(score, Verdict::NoProgram).to_string()),
+    ("timeout", 7, |score| {
+        count(score, Verdict::Timeout).to_string()
+    }),
+    ("none", 4, |score| {
+        count(score, Verdict::NoProgram).to_string()
+    }),
     ("missing", 7, |score| score.missing.to_string()),
     ("calls", 6, |score| score.calls.to_string()),
     ("tokens", 8, |score| score.tokens.to_string()),
-    ("cost", 8, |score| score.cost.map_or_else(|| "unknown".to_owned(), dollars)),
+    ("cost", 8, |score| {
+        score.cost.map_or_else(|| "unknown".to_owned(), dollars)
+    }),
 ];
 
 fn count(score: &Score, verdict: Verdict) -> usize {
@@ -206,15 +261,27 @@ fn share(value: f64) -> String {
 }
 
 fn signed(value: f64) -> String {
-    format!("{}{}", if value < 0.0 { "-" } else { "+" }, share(value.abs()))
+    format!(
+        "{}{}",
+        if value < 0.0 { "-" } else { "+" },
+        share(value.abs())
+    )
 }
 
 fn within(found: &Measured, write: fn(f64) -> String) -> String {
-    format!("{} [{} {}]", write(found.value), write(found.low), write(found.high))
+    format!(
+        "{} [{} {}]",
+        write(found.value),
+        write(found.low),
+        write(found.high)
+    )
 }
 
 fn many(problems: usize) -> String {
-    format!("{problems} {}", if problems == 1 { "problem" } else { "problems" })
+    format!(
+        "{problems} {}",
+        if problems == 1 { "problem" } else { "problems" }
+    )
 }
 
 fn compared(pair: &Pair) -> String {
@@ -239,13 +306,25 @@ fn compared(pair: &Pair) -> String {
 
 /// What every reader must know of programs that no model wrote.
 fn rehearsed(report: &Report) -> Option<String> {
-    let arms: Vec<&str> = report.arms.iter().filter(|score| score.rehearsal).map(|score| score.arm.as_str()).collect();
+    let arms: Vec<&str> = report
+        .arms
+        .iter()
+        .filter(|score| score.rehearsal)
+        .map(|score| score.arm.as_str())
+        .collect();
     report.rehearsal.then(|| {
-        format!("REHEARSAL: the built-in speaker wrote for {}, not a model: these numbers say nothing of any model", arms.join(", "))
+        format!(
+            "REHEARSAL: the built-in speaker wrote for {}, not a model: these numbers say \
+            nothing of any model",
+            arms.join(", ")
+        )
     })
 }
 
-#[allow(clippy::trivially_copy_pass_by_ref, reason = "serde hands over a reference")]
+#[allow(
+    clippy::trivially_copy_pass_by_ref,
+    reason = "serde hands over a reference"
+)]
 fn is_zero(count: &usize) -> bool {
     *count == 0
 }
@@ -253,24 +332,53 @@ fn is_zero(count: &usize) -> bool {
 /// Which passes could be forged; nothing where none could.
 fn forgeable(report: &Report) -> Option<String> {
     let shared = report.arms.iter().filter(|score| score.shared_process > 0);
-    let counts: Vec<String> =
-        shared.map(|score| format!("{} {} of {}", score.arm, score.shared_process, count(score, Verdict::Passed))).collect();
-    (!counts.is_empty()).then(|| format!("passes in the same process as the code (could be forged): {}", counts.join(", ")))
+    let counts: Vec<String> = shared
+        .map(|score| {
+            format!(
+                "{} {} of {}",
+                score.arm,
+                score.shared_process,
+                count(score, Verdict::Passed)
+            )
+        })
+        .collect();
+    (!counts.is_empty()).then(|| {
+        format!(
+            "passes in the same process as the code (could be forged): {}",
+            counts.join(", ")
+        )
+    })
 }
 
 /// For a terminal.
 pub fn text(report: &Report) -> String {
-    let mut text = format!("{}  {} · data {:.12}\n", report.suite, many(report.problems), report.data.to_string());
+    let mut text = format!(
+        "{}  {} · data {:.12}\n",
+        report.suite,
+        many(report.problems),
+        report.data.to_string()
+    );
     let line = |cells: Vec<String>| {
-        let cells = cells.iter().zip(COLUMNS).map(|(cell, (_, width, _))| padded(cell, *width)).collect::<Vec<_>>();
+        let cells = cells
+            .iter()
+            .zip(COLUMNS)
+            .map(|(cell, (_, width, _))| padded(cell, *width))
+            .collect::<Vec<_>>();
         format!("  {}\n", cells.join("  ").trim_end())
     };
     if let Some(label) = rehearsed(report) {
         let _ = writeln!(text, "  {label}");
     }
-    text.push_str(&line(COLUMNS.iter().map(|(name, ..)| (*name).to_owned()).collect()));
+    text.push_str(&line(
+        COLUMNS
+            .iter()
+            .map(|(name, ..)| (*name).to_owned())
+            .collect(),
+    ));
     for score in &report.arms {
-        text.push_str(&line(COLUMNS.iter().map(|(_, _, cell)| cell(score)).collect()));
+        text.push_str(&line(
+            COLUMNS.iter().map(|(_, _, cell)| cell(score)).collect(),
+        ));
     }
     if let Some(line) = forgeable(report) {
         let _ = writeln!(text, "  {line}");
@@ -287,32 +395,70 @@ pub fn text(report: &Report) -> String {
 /// The same as a document, with every problem that did not pass.
 pub fn markdown(report: &Report) -> String {
     let cell = |text: &str| on_one_line(text).replace('|', "\\|").replace('<', "&lt;");
-    let line = |cells: Vec<String>| format!("| {} |\n", cells.iter().map(|text| cell(text)).collect::<Vec<_>>().join(" | "));
-    let mut text = format!("# {}: {}\n\nData: `{}`\n\n", report.suite, many(report.problems), report.data);
+    let line = |cells: Vec<String>| {
+        format!(
+            "| {} |\n",
+            cells
+                .iter()
+                .map(|text| cell(text))
+                .collect::<Vec<_>>()
+                .join(" | ")
+        )
+    };
+    let mut text = format!(
+        "# {}: {}\n\nData: `{}`\n\n",
+        report.suite,
+        many(report.problems),
+        report.data
+    );
     if let Some(label) = rehearsed(report) {
         let _ = write!(text, "**{label}**\n\n");
     }
-    text.push_str(&line(COLUMNS.iter().map(|(name, ..)| (*name).to_owned()).collect()));
+    text.push_str(&line(
+        COLUMNS
+            .iter()
+            .map(|(name, ..)| (*name).to_owned())
+            .collect(),
+    ));
     text.push_str(&format!("|{}\n", "---|".repeat(COLUMNS.len())));
     for score in &report.arms {
-        text.push_str(&line(COLUMNS.iter().map(|(_, _, cell)| cell(score)).collect()));
+        text.push_str(&line(
+            COLUMNS.iter().map(|(_, _, cell)| cell(score)).collect(),
+        ));
     }
     if let Some(line) = forgeable(report) {
         let _ = write!(text, "\n{}\n", cell(&line));
     }
     for pair in &report.pairs {
-        let _ = write!(text, "\n- {}\n- Budgets {}\n", cell(&compared(pair)), pair.budgets);
+        let _ = write!(
+            text,
+            "\n- {}\n- Budgets {}\n",
+            cell(&compared(pair)),
+            pair.budgets
+        );
     }
     if let Some(why) = &report.unfinished {
         let _ = write!(text, "\nUnfinished: {}\n", cell(why));
     }
-    let left: Vec<&Row> = report.results.iter().filter(|row| row.verdict != Verdict::Passed).collect();
+    let left: Vec<&Row> = report
+        .results
+        .iter()
+        .filter(|row| row.verdict != Verdict::Passed)
+        .collect();
     if !left.is_empty() {
         text.push_str("\n## Not passed\n\n| problem | arm | verdict | why |\n|---|---|---|---|\n");
     }
     for row in left {
-        let verdict = serde_json::to_value(row.verdict).ok().and_then(|word| word.as_str().map(str::to_owned)).unwrap_or_default();
-        text.push_str(&line(vec![row.problem.clone(), row.arm.clone(), verdict, row.why.clone()]));
+        let verdict = serde_json::to_value(row.verdict)
+            .ok()
+            .and_then(|word| word.as_str().map(str::to_owned))
+            .unwrap_or_default();
+        text.push_str(&line(vec![
+            row.problem.clone(),
+            row.arm.clone(),
+            verdict,
+            row.why.clone(),
+        ]));
     }
     text
 }
@@ -349,13 +495,30 @@ mod tests {
             _ => None,
         };
         let rows = arms.iter().flat_map(|(arm, letters, calls)| {
-            let rows = letters.chars().enumerate().filter_map(move |(at, letter)| Some((at, verdict(letter)?)));
-            rows.map(|(at, verdict)| ((at.to_string(), (*arm).to_owned()), row(at, arm, verdict, *calls)))
+            let rows = letters
+                .chars()
+                .enumerate()
+                .filter_map(move |(at, letter)| Some((at, verdict(letter)?)));
+            rows.map(|(at, verdict)| {
+                (
+                    (at.to_string(), (*arm).to_owned()),
+                    row(at, arm, verdict, *calls),
+                )
+            })
         });
         let problems: Vec<String> = (0..arms[0].1.len()).map(|at| at.to_string()).collect();
-        let names: Vec<(&str, bool)> = arms.iter().map(|(arm, ..)| (*arm, *arm == "rehearsed")).collect();
+        let names: Vec<(&str, bool)> = arms
+            .iter()
+            .map(|(arm, ..)| (*arm, *arm == "rehearsed"))
+            .collect();
         let problems: Vec<&str> = problems.iter().map(String::as_str).collect();
-        Report::new(("custom", Hash::of(b"")), &problems, &names, &rows.collect(), None)
+        Report::new(
+            ("custom", Hash::of(b"")),
+            &problems,
+            &names,
+            &rows.collect(),
+            None,
+        )
     }
 
     #[test]
@@ -374,17 +537,30 @@ mod tests {
             let near = |measured: Option<Measured>| match (measured, expected) {
                 (None, None) => true,
                 (Some(a), Some((value, low, high))) => {
-                    (a.value - value).abs() < 1e-9 && (a.low - low).abs() < 1e-4 && (a.high - high).abs() < 1e-4
+                    (a.value - value).abs() < 1e-9
+                        && (a.low - low).abs() < 1e-4
+                        && (a.high - high).abs() < 1e-4
                 }
                 _ => false,
             };
-            assert!(near(score.pass_at_1) && score.missing == missing, "{letters}: {score:?}");
+            assert!(
+                near(score.pass_at_1) && score.missing == missing,
+                "{letters}: {score:?}"
+            );
         }
-        assert_eq!(found(&[("single", "pt", 1)]).arms[0].cost, None, "an unknown price is no price");
+        assert_eq!(
+            found(&[("single", "pt", 1)]).arms[0].cost,
+            None,
+            "an unknown price is no price"
+        );
         assert!(text(&found(&[("single", "  ", 1)])).contains("nothing scored"));
         let report = found(&[("single", "pp", 1), ("shared", "pf", 1)]);
         let line = "passes in the same process as the code (could be forged): shared 1 of 1\n";
-        assert!(text(&report).contains(line) && markdown(&report).contains(line), "{}", text(&report));
+        assert!(
+            text(&report).contains(line) && markdown(&report).contains(line),
+            "{}",
+            text(&report)
+        );
         assert!(!text(&found(&[("single", "pp", 1)])).contains("forged"));
     }
 
@@ -393,9 +569,28 @@ mod tests {
         let report = found(&[("single", "pppppfffff f", 1), ("poll", "pppppppppp p", 5)]);
         let pair = &report.pairs[0];
         // Six changes, all one way: p is 2 / 2^6.
-        assert_eq!((pair.problems, pair.both, pair.gained, pair.lost, pair.neither), (11, 5, 6, 0, 0));
-        assert!((pair.p - 0.03125).abs() < 1e-12 && (pair.difference.value - 6.0 / 11.0).abs() < 1e-12, "{pair:?}");
-        assert!(!pair.equal_calls && pair.budgets.starts_with("NOT equal: poll 55 calls, 550 tokens; single 11 calls"), "{}", pair.budgets);
+        assert_eq!(
+            (
+                pair.problems,
+                pair.both,
+                pair.gained,
+                pair.lost,
+                pair.neither
+            ),
+            (11, 5, 6, 0, 0)
+        );
+        assert!(
+            (pair.p - 0.03125).abs() < 1e-12 && (pair.difference.value - 6.0 / 11.0).abs() < 1e-12,
+            "{pair:?}"
+        );
+        assert!(
+            !pair.equal_calls
+                && pair
+                    .budgets
+                    .starts_with("NOT equal: poll 55 calls, 550 tokens; single 11 calls"),
+            "{}",
+            pair.budgets
+        );
         let rows = [
             ((1, "pf"), (1, "fp"), "equal calls: b 2 calls"),
             ((0, "pf"), (3, "pp"), "not comparable: a asks nobody"),
@@ -403,10 +598,18 @@ mod tests {
         ];
         for ((calls, letters), (other_calls, other), says) in rows {
             let report = found(&[("a", letters, calls), ("b", other, other_calls)]);
-            assert!(report.pairs[0].budgets.starts_with(says), "{}", report.pairs[0].budgets);
+            assert!(
+                report.pairs[0].budgets.starts_with(says),
+                "{}",
+                report.pairs[0].budgets
+            );
         }
         let apart = found(&[("a", "p ", 1), ("b", " p", 1)]);
-        assert!(text(&apart).contains("have no problem in common"), "{}", text(&apart));
+        assert!(
+            text(&apart).contains("have no problem in common"),
+            "{}",
+            text(&apart)
+        );
     }
 
     #[test]
@@ -415,7 +618,14 @@ mod tests {
         report.results[1].why = "a | b <script>\u{1b}[0m".to_owned();
         report.unfinished = Some("a limit".to_owned());
         let text = markdown(&report);
-        assert!(text.contains("| 1 | single | failed | a \\| b &lt;script>") && !text.contains('\u{1b}'), "{text}");
-        assert!(text.contains("Unfinished: a limit") && !text.contains("| 0 | single"), "{text}");
+        assert!(
+            text.contains("| 1 | single | failed | a \\| b &lt;script>")
+                && !text.contains('\u{1b}'),
+            "{text}"
+        );
+        assert!(
+            text.contains("Unfinished: a limit") && !text.contains("| 0 | single"),
+            "{text}"
+        );
     }
 }

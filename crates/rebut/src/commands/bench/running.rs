@@ -1,4 +1,5 @@
-//! Running a bench: every problem in every arm once, several at a time, within what all of it may use together.
+//! Running a bench: every problem in every arm once, several at a time, within what all of it may
+//! use together.
 
 use super::{
     arms::{self, Debated},
@@ -88,7 +89,8 @@ impl End {
     }
 }
 
-/// A sandbox that holds, and all languages, or a refusal: nothing that cannot be run is ever scored.
+/// A sandbox that holds, and all languages, or a refusal: nothing that cannot be run is ever
+/// scored.
 pub async fn prove(sandbox: &BubbleSandbox, languages: BTreeSet<&str>) -> Result<(), CliError> {
     sandbox.jail().await.map_err(refused)?;
     for language in languages {
@@ -139,7 +141,14 @@ enum Begun {
 
 impl<'a> Runner<'a> {
     /// Begins with what is known already.
-    pub fn new(app: &App, desk: Option<Desk>, sandbox: Arc<BubbleSandbox>, args: &'a SuiteArgs, budget: Budget, book: Book) -> Self {
+    pub fn new(
+        app: &App,
+        desk: Option<Desk>,
+        sandbox: Arc<BubbleSandbox>,
+        args: &'a SuiteArgs,
+        budget: Budget,
+        book: Book,
+    ) -> Self {
         Self {
             desk,
             sandbox,
@@ -157,20 +166,37 @@ impl<'a> Runner<'a> {
 
     /// What is scored so far.
     pub fn rows(&mut self) -> &BTreeMap<Key, Row> {
-        &self.book.get_mut().unwrap_or_else(PoisonError::into_inner).rows
+        &self
+            .book
+            .get_mut()
+            .unwrap_or_else(PoisonError::into_inner)
+            .rows
     }
 
     /// Runs what has no result yet.
     pub async fn run(&mut self, cells: &[Cell<'_>]) -> Result<End, CliError> {
         let this = &*self;
-        let open: Vec<&Cell<'_>> = cells.iter().filter(|cell| !this.book().rows.contains_key(&key(cell))).collect();
+        let open: Vec<&Cell<'_>> = cells
+            .iter()
+            .filter(|cell| !this.book().rows.contains_key(&key(cell)))
+            .collect();
         let count = open.len();
         if !this.quiet && count < cells.len() {
-            eprintln!("{} of {} are there already", cells.len() - count, cells.len());
+            eprintln!(
+                "{} of {} are there already",
+                cells.len() - count,
+                cells.len()
+            );
         }
         // What is left of a limit is known only when the one before has ended.
-        let jobs = if this.budget.caps.is_empty() { this.args.jobs.into() } else { 1 };
-        let mut results = stream::iter(open).map(|cell| this.cell(cell, count)).buffer_unordered(jobs);
+        let jobs = if this.budget.caps.is_empty() {
+            this.args.jobs.into()
+        } else {
+            1
+        };
+        let mut results = stream::iter(open)
+            .map(|cell| this.cell(cell, count))
+            .buffer_unordered(jobs);
         let mut interrupts = Interrupts::listen()?;
         loop {
             tokio::select! {
@@ -185,14 +211,17 @@ impl<'a> Runner<'a> {
         Ok(lock(&this.ending).clone().unwrap_or(End::Complete))
     }
 
-    /// Nothing new begins; what is under way is brought to its end, so that nothing paid is lost. The first reason counts.
+    /// Nothing new begins; what is under way is brought to its end, so that nothing paid is lost.
+    /// The first reason counts.
     fn break_off(&self, error: CliError) {
         let why = error.to_string();
-        lock(&self.ending).get_or_insert_with(|| End::Broke(on_one_line(why.lines().next().unwrap_or_default())));
+        lock(&self.ending)
+            .get_or_insert_with(|| End::Broke(on_one_line(why.lines().next().unwrap_or_default())));
         lock(&self.broke).get_or_insert(error);
     }
 
-    /// The first time: what is under way is saved. The second time everything stops at once; the journal has what there is.
+    /// The first time: what is under way is saved. The second time everything stops at once; the
+    /// journal has what there is.
     async fn interrupt(&self) {
         let before = lock(&self.ending).replace(End::Interrupted);
         if before == Some(End::Interrupted) {
@@ -201,7 +230,9 @@ impl<'a> Runner<'a> {
             }
             std::process::exit(Ending::Cancelled.exit_code().into());
         }
-        eprintln!("interrupted: finishing the turns under way, then saving (once more to stop now)");
+        eprintln!(
+            "interrupted: finishing the turns under way, then saving (once more to stop now)"
+        );
         for id in lock(&self.live).iter() {
             if let Some(Err(error)) = self.desk.as_ref().map(|desk| desk.pause(*id)) {
                 // It ended in this very moment.
@@ -218,10 +249,25 @@ impl<'a> Runner<'a> {
         let row = match &cell.source {
             Source::Code(code) => self.score(cell, code.clone(), None, began).await?,
             Source::Debate { debated, .. } => {
-                let Some(debate) = self.debate(cell).await? else { return Ok(()) };
+                let Some(debate) = self.debate(cell).await? else {
+                    return Ok(());
+                };
                 match (debated.program)(&debate.outcome.result) {
-                    Some(program) => self.score(cell, arms::whole(cell.problem, program), Some(&debate), began).await?,
-                    None => row(cell, (Verdict::NoProgram, on_one_line(&debate.outcome.summary)), Some(&debate), began),
+                    Some(program) => {
+                        self.score(
+                            cell,
+                            arms::whole(cell.problem, program),
+                            Some(&debate),
+                            began,
+                        )
+                        .await?
+                    }
+                    None => row(
+                        cell,
+                        (Verdict::NoProgram, on_one_line(&debate.outcome.summary)),
+                        Some(&debate),
+                        began,
+                    ),
                 }
             }
         };
@@ -238,25 +284,56 @@ impl<'a> Runner<'a> {
         Ok(())
     }
 
-    async fn score(&self, cell: &Cell<'_>, code: String, debate: Option<&Debate>, began: Instant) -> Result<Row, CliError> {
-        let ran = self.sandbox.run(&scoring::job(cell.problem, code, self.args.seconds)).await.map_err(refused)?;
+    async fn score(
+        &self,
+        cell: &Cell<'_>,
+        code: String,
+        debate: Option<&Debate>,
+        began: Instant,
+    ) -> Result<Row, CliError> {
+        let ran = self
+            .sandbox
+            .run(&scoring::job(cell.problem, code, self.args.seconds))
+            .await
+            .map_err(refused)?;
         let (passed, tests, shared_process) = (ran.passed(), ran.tests.len(), ran.shared_process);
-        Ok(Row { passed, tests, shared_process, ..row(cell, scoring::verdict(&ran), debate, began) })
+        Ok(Row {
+            passed,
+            tests,
+            shared_process,
+            ..row(cell, scoring::verdict(&ran), debate, began)
+        })
     }
 
-    /// The debate of a cell, to its end; nothing when it stopped before. One that was begun earlier is found by its id and goes on.
+    /// The debate of a cell, to its end; nothing when it stopped before. One that was begun earlier
+    /// is found by its id and goes on.
     async fn debate(&self, cell: &Cell<'_>) -> Result<Option<Debate>, CliError> {
-        let desk = self.desk.as_ref().ok_or_else(|| CliError::failed("there is no desk"))?;
-        let Some((caps, seconds)) = self.left() else { return Ok(None) };
-        let more = More { caps, debate_seconds: seconds, ..More::default() };
+        let desk = self
+            .desk
+            .as_ref()
+            .ok_or_else(|| CliError::failed("there is no desk"))?;
+        let Some((caps, seconds)) = self.left() else {
+            return Ok(None);
+        };
+        let more = More {
+            caps,
+            debate_seconds: seconds,
+            ..More::default()
+        };
         let (id, running) = match self.begun(desk, cell).await? {
             Begun::Ended(debate) => return Ok(Some(*debate)),
             Begun::Cut(id) => (id, desk.resume_with(id, more).await?),
-            Begun::Announced(id) => (id, desk.start_as(id, self.start(cell, caps, seconds)?).await?),
+            Begun::Announced(id) => (
+                id,
+                desk.start_as(id, self.start(cell, caps, seconds)?).await?,
+            ),
             Begun::No => {
                 let id = DebateId::new();
                 self.book().begin(&key(cell), id)?;
-                (id, desk.start_as(id, self.start(cell, caps, seconds)?).await?)
+                (
+                    id,
+                    desk.start_as(id, self.start(cell, caps, seconds)?).await?,
+                )
             }
         };
         lock(&self.live).insert(id);
@@ -270,28 +347,53 @@ impl<'a> Runner<'a> {
         if lock(&self.ending).is_some() && outcome.outcome == Ending::Stopped {
             return Ok(None);
         }
-        Ok(Some(Debate { id, view: desk.view(id).await?, outcome }))
+        Ok(Some(Debate {
+            id,
+            view: desk.view(id).await?,
+            outcome,
+        }))
     }
 
     /// What became of the debate that an earlier run began for this cell.
     async fn begun(&self, desk: &Desk, cell: &Cell<'_>) -> Result<Begun, CliError> {
-        let Some(id) = self.book().begun.get(&key(cell)).copied() else { return Ok(Begun::No) };
+        let Some(id) = self.book().begun.get(&key(cell)).copied() else {
+            return Ok(Begun::No);
+        };
         let view = match desk.view(id).await {
             Err(DeskError::NotFound(_)) => return Ok(Begun::Announced(id)),
             view => view?,
         };
-        let Some(outcome) = view.outcome.clone() else { return Ok(Begun::Cut(id)) };
+        let Some(outcome) = view.outcome.clone() else {
+            return Ok(Begun::Cut(id));
+        };
         Ok(match outcome.outcome {
             Ending::Stopped => Begun::Cut(id),
             // They say nothing of the problem, and cannot go on.
             Ending::NoModel | Ending::Cancelled => Begun::No,
-            _ => Begun::Ended(Box::new(Debate { id, view, outcome: outcome.into() })),
+            _ => Begun::Ended(Box::new(Debate {
+                id,
+                view,
+                outcome: outcome.into(),
+            })),
         })
     }
 
     fn start(&self, cell: &Cell<'_>, caps: Caps, seconds: Option<u64>) -> Result<Start, CliError> {
-        let Source::Debate { debated, input, config, agents } = &cell.source else { return Err(CliError::failed("nobody is asked here")) };
-        let limits = Budget { caps, seconds, ..Budget::default() }.limits(debated.format, config)?;
+        let Source::Debate {
+            debated,
+            input,
+            config,
+            agents,
+        } = &cell.source
+        else {
+            return Err(CliError::failed("nobody is asked here"));
+        };
+        let limits = Budget {
+            caps,
+            seconds,
+            ..Budget::default()
+        }
+        .limits(debated.format, config)?;
         Ok(Start {
             format: debated.format.to_owned(),
             input: input.clone(),
@@ -307,7 +409,10 @@ impl<'a> Runner<'a> {
     fn left(&self) -> Option<(Caps, Option<u64>)> {
         let caps = left_of(self.budget.caps, self.book().rows.values());
         let over = [
-            (caps.cost_usd.is_some_and(|left| left <= 0.0), "the money is used up"),
+            (
+                caps.cost_usd.is_some_and(|left| left <= 0.0),
+                "the money is used up",
+            ),
             (caps.tokens == Some(0), "the tokens are used up"),
             (caps.calls == Some(0), "the calls are used up"),
         ];
@@ -321,7 +426,11 @@ impl<'a> Runner<'a> {
     }
 
     fn seconds_left(&self) -> Option<u64> {
-        self.budget.seconds.map(|seconds| Duration::from_secs(seconds).saturating_sub(self.began.elapsed()).as_secs())
+        self.budget.seconds.map(|seconds| {
+            Duration::from_secs(seconds)
+                .saturating_sub(self.began.elapsed())
+                .as_secs()
+        })
     }
 
     /// Whether the time of all is over; then nothing new begins.
@@ -333,12 +442,14 @@ impl<'a> Runner<'a> {
         late
     }
 
-    /// Whether an ending says something of one problem only. Without a model nothing can be measured, and what was limited for all stops all.
+    /// Whether an ending says something of one problem only. Without a model nothing can be
+    /// measured, and what was limited for all stops all.
     fn may_go_on(&self, outcome: &Outcome) -> Result<(), CliError> {
         match outcome.outcome {
-            Ending::NoModel => {
-                Err(CliError::no_model(outcome.summary.clone()).hint(format!("`{}` shows which models can be used", command("doctor"))))
-            }
+            Ending::NoModel => Err(CliError::no_model(outcome.summary.clone()).hint(format!(
+                "`{}` shows which models can be used",
+                command("doctor")
+            ))),
             Ending::Stopped if !self.budget.is_empty() => {
                 lock(&self.ending).get_or_insert(End::Limit(outcome.summary.clone()));
                 Ok(())
@@ -359,7 +470,11 @@ impl<'a> Runner<'a> {
 /// The caps of all less what was used.
 fn left_of<'a>(caps: Caps, rows: impl Iterator<Item = &'a Row>) -> Caps {
     let (cost, tokens, calls) = rows.fold((0.0, 0, 0), |(cost, tokens, calls), row| {
-        (cost + row.cost.unwrap_or_default(), tokens + row.tokens, calls + u64::from(row.calls))
+        (
+            cost + row.cost.unwrap_or_default(),
+            tokens + row.tokens,
+            calls + u64::from(row.calls),
+        )
     });
     Caps {
         cost_usd: caps.cost_usd.map(|cap| (cap - cost).max(0.0)),
@@ -369,7 +484,12 @@ fn left_of<'a>(caps: Caps, rows: impl Iterator<Item = &'a Row>) -> Caps {
     }
 }
 
-fn row(cell: &Cell<'_>, (verdict, why): (Verdict, String), debate: Option<&Debate>, began: Instant) -> Row {
+fn row(
+    cell: &Cell<'_>,
+    (verdict, why): (Verdict, String),
+    debate: Option<&Debate>,
+    began: Instant,
+) -> Row {
     let spent = debate.map(|debate| debate.view.spent()).unwrap_or_default();
     Row {
         problem: cell.problem.id.clone(),
@@ -382,7 +502,11 @@ fn row(cell: &Cell<'_>, (verdict, why): (Verdict, String), debate: Option<&Debat
         shared_process: false,
         calls: spent.calls,
         tokens: spent.input_tokens + spent.cached_tokens + spent.output_tokens,
-        cost: if debate.is_some() { spent.cost_usd } else { Some(0.0) },
+        cost: if debate.is_some() {
+            spent.cost_usd
+        } else {
+            Some(0.0)
+        },
         ms: u64::try_from(began.elapsed().as_millis()).unwrap_or(u64::MAX),
     }
 }

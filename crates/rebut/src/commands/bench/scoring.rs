@@ -1,4 +1,5 @@
-//! Scoring a program by a problem's hidden tests, in the sandbox. Nothing is a pass that did not run to its end.
+//! Scoring a program by a problem's hidden tests, in the sandbox. Nothing is a pass that did not
+//! run to its end.
 
 use crate::problems::Problem;
 use rebut_engine::{
@@ -38,8 +39,16 @@ impl Verdict {
 
 /// The job that scores a program.
 pub fn job(problem: &Problem, code: String, seconds: u32) -> Job {
-    let tests = Tests { text: problem.hidden_tests.clone(), style: problem.style };
-    Job { language: problem.language.clone(), code, work: Work::Tests(tests), seconds }
+    let tests = Tests {
+        text: problem.hidden_tests.clone(),
+        style: problem.style,
+    };
+    Job {
+        language: problem.language.clone(),
+        code,
+        work: Work::Tests(tests),
+        seconds,
+    }
 }
 
 /// What a run says of the program, and why, in one line.
@@ -65,7 +74,12 @@ pub fn verdict(ran: &Ran) -> (Verdict, String) {
 
 /// The last line of a text that says something, else the other text.
 fn last_line(text: &str, other: &str) -> String {
-    let line = text.lines().rev().map(str::trim).find(|line| !line.is_empty()).unwrap_or(other);
+    let line = text
+        .lines()
+        .rev()
+        .map(str::trim)
+        .find(|line| !line.is_empty())
+        .unwrap_or(other);
     shortened(&on_one_line(line), 160).into_owned()
 }
 
@@ -85,13 +99,25 @@ mod tests {
             (&[Pass, Error], End::Exited(1), None, Verdict::Error),
             (&[], End::Exited(0), None, Verdict::Error),
             (&[], End::TimedOut, None, Verdict::Timeout),
-            (&[Pass, Pass], End::Exited(0), Some("one is missing"), Verdict::Error),
+            (
+                &[Pass, Pass],
+                End::Exited(0),
+                Some("one is missing"),
+                Verdict::Error,
+            ),
             (&[], End::NotBuilt, None, Verdict::Error),
         ];
         for (verdicts, end, distrust, expected) in rows {
             let tests = verdicts.iter().map(|verdict| TestRun::new("t", *verdict));
-            let ran = Ran { distrust: distrust.map(str::to_owned), ..Ran::plain(end.clone(), tests) };
-            assert_eq!(verdict(&ran).0, expected, "{verdicts:?} {end:?} {distrust:?}");
+            let ran = Ran {
+                distrust: distrust.map(str::to_owned),
+                ..Ran::plain(end.clone(), tests)
+            };
+            assert_eq!(
+                verdict(&ran).0,
+                expected,
+                "{verdicts:?} {end:?} {distrust:?}"
+            );
         }
     }
 }

@@ -1,4 +1,5 @@
-//! The history of a debate's code, and who wrote each line: read from the journal, so that every debate that wrote code has them. Pure.
+//! The history of a debate's code, and who wrote each line: read from the journal, so that every
+//! debate that wrote code has them. Pure.
 
 use super::difference;
 use crate::{
@@ -12,7 +13,10 @@ use unicode_width::UnicodeWidthStr;
 
 /// A line for each version, oldest first; with `patch` also what it changed.
 pub fn history(versions: &[Version], won: Option<u32>, patch: bool) -> String {
-    let rows: Vec<[String; 5]> = versions.iter().map(|version| row(versions, version, won)).collect();
+    let rows: Vec<[String; 5]> = versions
+        .iter()
+        .map(|version| row(versions, version, won))
+        .collect();
     let mut text = String::new();
     // Writing to a String cannot fail.
     for (version, line) in versions.iter().zip(aligned(&rows)) {
@@ -34,21 +38,51 @@ fn row(versions: &[Version], version: &Version, won: Option<u32>) -> [String; 5]
         author => format!("{candidate} (by {})", on_one_line(author)),
     };
     let changed = match change(versions, version) {
-        Change { added, is_first: true, .. } => format!("+{added}, the first"),
-        Change { added: 0, removed: 0, .. } => "unchanged".to_owned(),
+        Change {
+            added,
+            is_first: true,
+            ..
+        } => format!("+{added}, the first"),
+        Change {
+            added: 0,
+            removed: 0,
+            ..
+        } => "unchanged".to_owned(),
         Change { added, removed, .. } => format!("+{added} -{removed}"),
     };
-    let mark = if won == Some(code.version) { "  won" } else { "" };
-    let phase = version.phase.as_deref().map_or_else(|| "–".to_owned(), on_one_line);
-    [format!("version {}", code.version), whose, phase, version.tests_in_words(), format!("{changed}{mark}")]
+    let mark = if won == Some(code.version) {
+        "  won"
+    } else {
+        ""
+    };
+    let phase = version
+        .phase
+        .as_deref()
+        .map_or_else(|| "–".to_owned(), on_one_line);
+    [
+        format!("version {}", code.version),
+        whose,
+        phase,
+        version.tests_in_words(),
+        format!("{changed}{mark}"),
+    ]
 }
 
 /// Rows as lines whose columns stand below each other.
 fn aligned<const N: usize>(rows: &[[String; N]]) -> impl Iterator<Item = String> {
-    let width = |column: usize| rows.iter().map(|row| row[column].width()).max().unwrap_or(0);
+    let width = |column: usize| {
+        rows.iter()
+            .map(|row| row[column].width())
+            .max()
+            .unwrap_or(0)
+    };
     let widths: Vec<usize> = (0..N).map(width).collect();
     rows.iter().map(move |row| {
-        let cells: Vec<String> = row.iter().zip(&widths).map(|(cell, width)| padded(cell, *width)).collect();
+        let cells: Vec<String> = row
+            .iter()
+            .zip(&widths)
+            .map(|(cell, width)| padded(cell, *width))
+            .collect();
         cells.join("  ").trim_end().to_owned()
     })
 }
@@ -75,22 +109,44 @@ pub fn history_document(versions: &[Version], won: Option<u32>) -> Value {
 
 /// Each line of a version with the version and the agent that wrote it.
 pub fn blame(versions: &[Version], number: u32) -> String {
-    let Some(version) = versions.iter().find(|version| version.code.version == number) else { return String::new() };
+    let Some(version) = versions
+        .iter()
+        .find(|version| version.code.version == number)
+    else {
+        return String::new();
+    };
     let lines = origins(versions, version);
-    let rows = lines.iter().zip(1..).map(|((origin, line), number): (_, usize)| {
-        // A line may hold what only looks like the end of one.
-        let line = for_people(line.trim_end_matches(['\r', '\n'])).replace('\n', " ");
-        [format!("version {}", origin.code.version), on_one_line(origin.author()), format!("{number:>4}"), line]
-    });
-    aligned(&rows.collect::<Vec<_>>()).map(|line| format!("{line}\n")).collect()
+    let rows = lines
+        .iter()
+        .zip(1..)
+        .map(|((origin, line), number): (_, usize)| {
+            // A line may hold what only looks like the end of one.
+            let line = for_people(line.trim_end_matches(['\r', '\n'])).replace('\n', " ");
+            [
+                format!("version {}", origin.code.version),
+                on_one_line(origin.author()),
+                format!("{number:>4}"),
+                line,
+            ]
+        });
+    aligned(&rows.collect::<Vec<_>>())
+        .map(|line| format!("{line}\n"))
+        .collect()
 }
 
 /// The same for programs.
 pub fn blame_document(versions: &[Version], number: u32) -> Value {
-    let Some(version) = versions.iter().find(|version| version.code.version == number) else { return Value::Null };
-    let lines = origins(versions, version).into_iter().map(|(origin, line)| {
-        let text = line.strip_suffix('\n').unwrap_or(line);
-        json!({"version": origin.code.version, "author": origin.author(), "text": text})
-    });
+    let Some(version) = versions
+        .iter()
+        .find(|version| version.code.version == number)
+    else {
+        return Value::Null;
+    };
+    let lines = origins(versions, version)
+        .into_iter()
+        .map(|(origin, line)| {
+            let text = line.strip_suffix('\n').unwrap_or(line);
+            json!({"version": origin.code.version, "author": origin.author(), "text": text})
+        });
     json!({"version": number, "candidate": version.code.candidate, "lines": lines.collect::<Vec<_>>()})
 }

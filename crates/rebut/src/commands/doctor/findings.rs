@@ -124,7 +124,8 @@ pub struct Priced {
 pub struct Store {
     /// The data folder; null when there is none.
     pub dir: Option<PathBuf>,
-    /// The server that has the database, without a password; left out when it is a file in the directory.
+    /// The server that has the database, without a password; left out when it is a file in the
+    /// directory.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub server: Option<String>,
     /// Why they cannot be kept there; null when they can.
@@ -140,7 +141,9 @@ impl Store {
             return;
         }
         // A server looks after its own disk.
-        let Some(Kept::File(path)) = app.place.as_ref().map(Place::kept) else { return };
+        let Some(Kept::File(path)) = app.place.as_ref().map(Place::kept) else {
+            return;
+        };
         self.problem = match SqliteStore::open(&path) {
             Ok(store) => store.check().await.err(),
             Err(error) => Some(error),
@@ -150,25 +153,50 @@ impl Store {
 }
 
 impl Findings {
-    /// Looks around. Agent programs are asked for their version, servers without a key for their models.
+    /// Looks around. Agent programs are asked for their version, servers without a key for their
+    /// models.
     pub async fn gather(app: &App, registry: &Registry) -> Result<Self, CliError> {
         let (installed, servers) = tokio::join!(app.clis.with_versions(), registry.servers());
         let clis = installed.into_iter();
-        let clis =
-            clis.map(|cli| Cli { name: cli.name, program: cli.program, version: cli.version, signed_in: cli.signed_in, hint: cli.hint });
+        let clis = clis.map(|cli| Cli {
+            name: cli.name,
+            program: cli.program,
+            version: cli.version,
+            signed_in: cli.signed_in,
+            hint: cli.hint,
+        });
         let found = auto::among(registry, &app.clis, &servers);
         let panel = panel_of(app, registry, found.clone());
-        let priced = registry.endpoints().filter(|endpoint| endpoint.is_ready && endpoint.has_prices);
+        let priced = registry
+            .endpoints()
+            .filter(|endpoint| endpoint.is_ready && endpoint.has_prices);
         Ok(Self {
             keys: registry.endpoints().filter_map(key).collect(),
-            endpoints: registry.endpoints().map(|endpoint| described(&endpoint, &servers)).collect(),
+            endpoints: registry
+                .endpoints()
+                .map(|endpoint| described(&endpoint, &servers))
+                .collect(),
             clis: clis.collect(),
             servers: servers.iter().map(local).collect(),
             // A panel that names its models needs nobody to be found.
-            usable: !found.candidates.is_empty() || panel.models.iter().any(|model| can_be_probed(model) && registry.open(model).is_ok()),
+            usable: !found.candidates.is_empty()
+                || panel
+                    .models
+                    .iter()
+                    .any(|model| can_be_probed(model) && registry.open(model).is_ok()),
             panel,
-            prices: priced.map(|it| Priced { provider: it.name.to_owned(), priced_on: it.priced_on.map(str::to_owned) }).collect(),
-            config: app.config.layers.iter().map(|layer| layer.path.clone()).collect(),
+            prices: priced
+                .map(|it| Priced {
+                    provider: it.name.to_owned(),
+                    priced_on: it.priced_on.map(str::to_owned),
+                })
+                .collect(),
+            config: app
+                .config
+                .layers
+                .iter()
+                .map(|layer| layer.path.clone())
+                .collect(),
             store: store_of(app).await,
             sandbox: Held::prove(&app::sandbox()?).await,
             models: found.candidates,
@@ -186,11 +214,23 @@ impl Findings {
         }
     }
 
-    /// Whom `--deep` asks: the panel, and every agent program in which somebody is, or may be, signed in.
+    /// Whom `--deep` asks: the panel, and every agent program in which somebody is, or may be,
+    /// signed in.
     pub fn to_probe(&self) -> Vec<String> {
-        let programs = self.clis.iter().filter(|cli| cli.signed_in != Some(false)).map(|cli| format!("cli:{}", cli.name));
+        let programs = self
+            .clis
+            .iter()
+            .filter(|cli| cli.signed_in != Some(false))
+            .map(|cli| format!("cli:{}", cli.name));
         let mut all: Vec<String> = Vec::new();
-        for model in self.panel.models.iter().filter(|model| can_be_probed(model)).cloned().chain(programs) {
+        for model in self
+            .panel
+            .models
+            .iter()
+            .filter(|model| can_be_probed(model))
+            .cloned()
+            .chain(programs)
+        {
             if !all.contains(&model) {
                 all.push(model);
             }
@@ -205,16 +245,25 @@ fn can_be_probed(model: &str) -> bool {
 }
 
 fn key(endpoint: EndpointInfo<'_>) -> Option<Key> {
-    Some(Key { provider: endpoint.name.to_owned(), variable: endpoint.key_env?.to_owned(), set: endpoint.is_ready })
+    Some(Key {
+        provider: endpoint.name.to_owned(),
+        variable: endpoint.key_env?.to_owned(),
+        set: endpoint.is_ready,
+    })
 }
 
 fn described(endpoint: &EndpointInfo<'_>, servers: &[Server]) -> Endpoint {
-    let is_gone = servers.iter().any(|server| server.name == endpoint.name && server.models.is_none());
+    let is_gone = servers
+        .iter()
+        .any(|server| server.name == endpoint.name && server.models.is_none());
     let ready = endpoint.is_ready && !is_gone;
     Endpoint {
         provider: endpoint.name.to_owned(),
         wire: endpoint.wire,
-        host: endpoint.address.map(|address| address.authority().to_owned()).unwrap_or_default(),
+        host: endpoint
+            .address
+            .map(|address| address.authority().to_owned())
+            .unwrap_or_default(),
         ready,
     }
 }
@@ -231,17 +280,36 @@ fn local(server: &Server) -> Local {
 
 /// The panel of a bare `rebut decide`.
 fn panel_of(app: &App, registry: &Registry, available: Found) -> Panel {
-    let chosen = match panel::choose(&PanelArgs::default(), &app.config, &app.project(), available, &panel::JUDGES) {
+    let chosen = match panel::choose(
+        &PanelArgs::default(),
+        &app.config,
+        &app.project(),
+        available,
+        &panel::JUDGES,
+    ) {
         Ok(chosen) => chosen,
-        Err(error) => return Panel { problem: Some(error.to_string()), ..Panel::default() },
+        Err(error) => {
+            return Panel {
+                problem: Some(error.to_string()),
+                ..Panel::default()
+            };
+        }
     };
     let mut models: Vec<String> = Vec::new();
-    for agent in chosen.agents.iter().filter(|agent| &*agent.model != "rehearsal") {
+    for agent in chosen
+        .agents
+        .iter()
+        .filter(|agent| &*agent.model != "rehearsal")
+    {
         if !models.iter().any(|model| **model == *agent.model) {
             models.push(agent.model.to_string());
         }
     }
-    let opened = |model: &&String| registry.open(model).is_ok_and(|model| model.price().is_none());
+    let opened = |model: &&String| {
+        registry
+            .open(model)
+            .is_ok_and(|model| model.price().is_none())
+    };
     Panel {
         chosen: chosen.chosen,
         unpriced: models.iter().filter(opened).cloned().collect(),
@@ -255,7 +323,14 @@ fn panel_of(app: &App, registry: &Registry, available: Found) -> Panel {
 async fn store_of(app: &App) -> Store {
     let place = match app.place() {
         Ok(place) => place,
-        Err(nowhere) => return Store { dir: None, server: None, problem: Some(nowhere.message().to_owned()), seal: None },
+        Err(nowhere) => {
+            return Store {
+                dir: None,
+                server: None,
+                problem: Some(nowhere.message().to_owned()),
+                seal: None,
+            };
+        }
     };
     let opened = match place.kept() {
         Kept::File(path) => SqliteStore::open(&path).map(drop),

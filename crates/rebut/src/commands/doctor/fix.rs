@@ -10,19 +10,36 @@ pub fn commands(findings: &Findings) -> Vec<String> {
     let mut all = Vec::new();
     // What is wrong with a server is said with the problem; no command of this machine mends it.
     if findings.store.problem.is_some() && findings.store.server.is_none() {
-        all.push(findings.store.dir.as_deref().map_or_else(|| "rebut --data DIR …   # there is no HOME".to_owned(), usable_dir));
+        all.push(findings.store.dir.as_deref().map_or_else(
+            || "rebut --data DIR …   # there is no HOME".to_owned(),
+            usable_dir,
+        ));
     }
     all.extend(refused_keys(findings));
-    all.extend(findings.clis.iter().filter(|cli| cli.signed_in == Some(false)).filter_map(|cli| login(&cli.hint)));
+    all.extend(
+        findings
+            .clis
+            .iter()
+            .filter(|cli| cli.signed_in == Some(false))
+            .filter_map(|cli| login(&cli.hint)),
+    );
     // With several families at hand nothing more is missing.
     if findings.panel.families.len() < 2 {
         all.extend(findings.nameless.iter().map(|provider| {
             let models = command(format_args!("models {}", quoted(provider)));
-            format!("{models}   # then write auto_model = \"one of them\" under [providers.{provider}]")
+            format!(
+                "{models}   # then write auto_model = \"one of them\" under [providers.{provider}]"
+            )
         }));
         all.extend(more_models(findings));
     }
-    all.extend(findings.panel.unpriced.iter().filter_map(|model| price(model)));
+    all.extend(
+        findings
+            .panel
+            .unpriced
+            .iter()
+            .filter_map(|model| price(model)),
+    );
     all
 }
 
@@ -43,7 +60,11 @@ fn usable_dir(dir: &Path) -> String {
 
 /// Keys and logins that were refused when asked.
 fn refused_keys(findings: &Findings) -> Vec<String> {
-    let refused = findings.probes.iter().flatten().filter(|probe| probe.refused);
+    let refused = findings
+        .probes
+        .iter()
+        .flatten()
+        .filter(|probe| probe.refused);
     let fixes = refused.filter_map(|probe| {
         let (provider, name) = probe.model.split_once(':')?;
         if provider == "cli" {
@@ -51,7 +72,10 @@ fn refused_keys(findings: &Findings) -> Vec<String> {
             return login(&findings.clis.iter().find(|cli| cli.name == name)?.hint);
         }
         let key = findings.keys.iter().find(|key| key.provider == provider)?;
-        Some(format!("export {}='…'   # the one that is set was refused by {provider}", key.variable))
+        Some(format!(
+            "export {}='…'   # the one that is set was refused by {provider}",
+            key.variable
+        ))
     });
     let mut all: Vec<String> = fixes.collect();
     all.dedup();
@@ -61,21 +85,39 @@ fn refused_keys(findings: &Findings) -> Vec<String> {
 /// Ways to more models: keys, agent programs, a server.
 fn more_models(findings: &Findings) -> Vec<String> {
     let unset = findings.keys.iter().filter(|key| !key.set);
-    let keys = unset.map(|key| format!("export {}='…'   # your key of {}", key.variable, key.provider));
-    let missing = cli::built_in().into_iter().filter(|(name, _)| !findings.clis.iter().any(|cli| cli.name == *name));
+    let keys = unset.map(|key| {
+        format!(
+            "export {}='…'   # your key of {}",
+            key.variable, key.provider
+        )
+    });
+    let missing = cli::built_in()
+        .into_iter()
+        .filter(|(name, _)| !findings.clis.iter().any(|cli| cli.name == *name));
     let server = (!findings.servers.iter().any(|server| server.answers))
         .then(|| "ollama serve & ollama pull qwen3:8b   # a model on this machine".to_owned());
-    keys.chain(missing.filter_map(|(_, data)| data.install)).chain(server).collect()
+    keys.chain(missing.filter_map(|(_, data)| data.install))
+        .chain(server)
+        .collect()
 }
 
 /// The command in a hint such as "run `codex login`, or …".
 fn login(hint: &str) -> Option<String> {
-    hint.split('`').nth(1).map(|command| format!("{command}   # {hint}"))
+    hint.split('`')
+        .nth(1)
+        .map(|command| format!("{command}   # {hint}"))
 }
 
 /// Writes a price into the project's file. An agent program has none per token.
 fn price(model: &str) -> Option<String> {
-    let (provider, name) = model.split_once(':').filter(|(provider, _)| *provider != "cli")?;
-    let section = format!("[providers.{provider}.prices.\"{name}\"]\\ninput = 0.0\\noutput = 0.0\\n");
-    Some(format!("printf {} >> {}   # with the real dollars per million tokens", quoted(&section), "rebut.toml"))
+    let (provider, name) = model
+        .split_once(':')
+        .filter(|(provider, _)| *provider != "cli")?;
+    let section =
+        format!("[providers.{provider}.prices.\"{name}\"]\\ninput = 0.0\\noutput = 0.0\\n");
+    Some(format!(
+        "printf {} >> {}   # with the real dollars per million tokens",
+        quoted(&section),
+        "rebut.toml"
+    ))
 }

@@ -1,4 +1,5 @@
-//! `doctor`, and bare `rebut`: what this machine has, whether it answers, and what would fix what is missing.
+//! `doctor`, and bare `rebut`: what this machine has, whether it answers, and what would fix what
+//! is missing.
 
 mod deep;
 mod findings;
@@ -23,7 +24,8 @@ pub async fn run(global: &GlobalArgs, args: DoctorArgs) -> Result<u8, CliError> 
     let mut findings = Findings::gather(&app, &registry).await?;
     findings.store.check(&app).await;
     if args.deep {
-        findings.probes = Some(deep::probe(&registry, &findings.to_probe(), &app.scrubber(&registry)).await);
+        findings.probes =
+            Some(deep::probe(&registry, &findings.to_probe(), &app.scrubber(&registry)).await);
     }
     if args.fix {
         findings.fixes = Some(fix::commands(&findings));
@@ -33,7 +35,11 @@ pub async fn run(global: &GlobalArgs, args: DoctorArgs) -> Result<u8, CliError> 
     } else {
         output::print(&report::text(&findings, Paint::stdout(global.color)))?;
     }
-    Ok(if findings.is_usable() { 0 } else { Ending::NoModel.exit_code() })
+    Ok(if findings.is_usable() {
+        0
+    } else {
+        Ending::NoModel.exit_code()
+    })
 }
 
 /// Bare `rebut`: what is here and what to try.
@@ -41,9 +47,16 @@ pub async fn first_run(global: &GlobalArgs) -> Result<u8, CliError> {
     let app = App::open(global, &[])?;
     let findings = Findings::gather(&app, &app.registry()?).await?;
     let mut text = report::text(&findings, Paint::stdout(global.color));
-    text.push_str("\nTry:   rebut demo                                   no key, no cost, 20 seconds\n");
-    text.push_str("       rebut \"Redis or Memcached for sessions?\"     a debate on your question\n");
-    text.push_str("       rebut init                                   write rebut.toml\n       rebut --help\n");
+    text.push_str(
+        "\nTry:   rebut demo                                   no key, no cost, 20 seconds\n",
+    );
+    text.push_str(
+        "       rebut \"Redis or Memcached for sessions?\"     a debate on your question\n",
+    );
+    text.push_str(
+        "       rebut init                                   write rebut.toml\n       \
+        rebut --help\n",
+    );
     output::print(&text)?;
     Ok(0)
 }

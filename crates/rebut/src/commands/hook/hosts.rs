@@ -1,4 +1,5 @@
-//! The programs that can call rebut at a moment of their own: what they call it, and how they want to be answered. A table.
+//! The programs that can call rebut at a moment of their own: what they call it, and how they want
+//! to be answered. A table.
 
 use serde_json::{Value, json};
 
@@ -11,11 +12,13 @@ pub enum Moment {
     Prompt,
     /// The agent believes that it is done.
     Stop,
-    /// A skill of the agent asks, because a person or the agent wanted it: no hook, and the same everywhere.
+    /// A skill of the agent asks, because a person or the agent wanted it: no hook, and the same
+    /// everywhere.
     Skill,
 }
 
-/// How a host takes words at a moment. All of them read JSON from standard output when the exit code is 0.
+/// How a host takes words at a moment. All of them read JSON from standard output when the exit
+/// code is 0.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Form {
     /// Its model reads them: `hookSpecificOutput.additionalContext`.
@@ -55,10 +58,22 @@ const LIKE_GEMINI: [(Moment, &str, Form); 3] = [
 
 /// Every host there is.
 pub const HOSTS: &[Host] = &[
-    Host { name: "claude", events: LIKE_CLAUDE },
-    Host { name: "codex", events: LIKE_CLAUDE },
-    Host { name: "gemini", events: LIKE_GEMINI },
-    Host { name: "qwen", events: LIKE_CLAUDE },
+    Host {
+        name: "claude",
+        events: LIKE_CLAUDE,
+    },
+    Host {
+        name: "codex",
+        events: LIKE_CLAUDE,
+    },
+    Host {
+        name: "gemini",
+        events: LIKE_GEMINI,
+    },
+    Host {
+        name: "qwen",
+        events: LIKE_CLAUDE,
+    },
 ];
 
 impl Host {
@@ -69,9 +84,14 @@ impl Host {
 
     /// Words in the form this host takes at a moment; `None` where it simply reads them.
     pub fn said(&self, moment: Moment, words: &str) -> Option<Value> {
-        let (_, event, form) = self.events.into_iter().find(|(known, _, _)| *known == moment)?;
+        let (_, event, form) = self
+            .events
+            .into_iter()
+            .find(|(known, _, _)| *known == moment)?;
         Some(match form {
-            Form::Context => json!({"hookSpecificOutput": {"hookEventName": event, "additionalContext": words}}),
+            Form::Context => {
+                json!({"hookSpecificOutput": {"hookEventName": event, "additionalContext": words}})
+            }
             Form::Message => json!({"systemMessage": words}),
         })
     }
@@ -79,8 +99,15 @@ impl Host {
 
 /// The moment behind an event's name, however it is written.
 pub fn moment(event: &str) -> Option<Moment> {
-    let plain: String = event.chars().filter(char::is_ascii_alphanumeric).map(|c| c.to_ascii_lowercase()).collect();
-    MOMENTS.iter().find(|(_, names)| names.contains(&plain.as_str())).map(|(moment, _)| *moment)
+    let plain: String = event
+        .chars()
+        .filter(char::is_ascii_alphanumeric)
+        .map(|c| c.to_ascii_lowercase())
+        .collect();
+    MOMENTS
+        .iter()
+        .find(|(_, names)| names.contains(&plain.as_str()))
+        .map(|(moment, _)| *moment)
 }
 
 #[cfg(test)]
@@ -93,7 +120,12 @@ mod tests {
             for (at, name, _) in host.events {
                 assert_eq!(moment(name), Some(at), "{} {name}", host.name);
             }
-            assert_eq!(host.events.map(|(moment, _, _)| moment), [Moment::Start, Moment::Prompt, Moment::Stop], "{}", host.name);
+            assert_eq!(
+                host.events.map(|(moment, _, _)| moment),
+                [Moment::Start, Moment::Prompt, Moment::Stop],
+                "{}",
+                host.name
+            );
         }
         assert_eq!(moment("user-prompt-submit"), Some(Moment::Prompt));
         assert_eq!(moment("PreToolUse"), None);

@@ -1,4 +1,5 @@
-//! Whose worktree it is: a file beside it, locked for as long as its process lives. The system lets go of the lock however it dies.
+//! Whose worktree it is: a file beside it, locked for as long as its process lives. The system lets
+//! go of the lock however it dies.
 
 use crate::error::CliError;
 use rebut_engine::DebateId;
@@ -48,18 +49,30 @@ impl Owner {
         let path = home.join(format!("{debate}.{ENDING}"));
         if path.exists() {
             let message = format!("debate {} has a worktree already", debate.short());
-            return Err(CliError::failed(message).hint("another process works with it; wait for its end"));
+            return Err(
+                CliError::failed(message).hint("another process works with it; wait for its end")
+            );
         }
-        // It gets its name when it is locked: whoever cleans up never meets one that only seems dead.
+        // It gets its name when it is locked: whoever cleans up never meets one that only seems
+        // dead.
         let fresh = home.join(format!("{debate}.{}.new", std::process::id()));
-        let file = OpenOptions::new().read(true).write(true).create_new(true).open(&fresh).map_err(failed)?; // tidy: a new file
+        let file = OpenOptions::new()
+            .read(true)
+            .write(true)
+            .create_new(true)
+            .open(&fresh)
+            .map_err(failed)?; // tidy: a new file
         file.lock().map_err(failed)?;
         let mut owner = Self { file, path, owned };
-        owner.write().and_then(|()| fs::rename(&fresh, &owner.path)).map_err(failed)?;
+        owner
+            .write()
+            .and_then(|()| fs::rename(&fresh, &owner.path))
+            .map_err(failed)?;
         Ok(owner)
     }
 
-    /// Those below `home` whose process is gone; each is ours now. What cannot be read is passed over: it may be anything.
+    /// Those below `home` whose process is gone; each is ours now. What cannot be read is passed
+    /// over: it may be anything.
     pub fn of_the_dead(home: &Path) -> Result<Vec<Self>, CliError> {
         let entries = match fs::read_dir(home) {
             Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(Vec::new()),
@@ -67,8 +80,14 @@ impl Owner {
         };
         let mut dead = Vec::new();
         for entry in entries {
-            let path = entry.map_err(|error| CliError::file("read", home, &error))?.path();
-            let Some(debate) = debate_of(&path).filter(|_| path.symlink_metadata().is_ok_and(|found| found.is_file())) else { continue };
+            let path = entry
+                .map_err(|error| CliError::file("read", home, &error))?
+                .path();
+            let Some(debate) = debate_of(&path)
+                .filter(|_| path.symlink_metadata().is_ok_and(|found| found.is_file()))
+            else {
+                continue;
+            };
             let owner = dead_one(&path).map_err(|error| CliError::file("read", &path, &error))?;
             dead.extend(owner.filter(|owner| owner.owned.branch == super::branch_of(debate)));
         }
@@ -83,7 +102,8 @@ impl Owner {
     /// Notes where we left the branch.
     pub fn moved(&mut self, tip: &str) -> Result<(), CliError> {
         tip.clone_into(&mut self.owned.tip);
-        self.write().map_err(|error| CliError::file("write", &self.path, &error))
+        self.write()
+            .map_err(|error| CliError::file("write", &self.path, &error))
     }
 
     /// Removes the file: there is nothing left to own.
@@ -100,11 +120,14 @@ impl Owner {
     }
 }
 
-/// The debate whose worktree an owner file stands beside. A name that is no debate's is not one that we gave.
+/// The debate whose worktree an owner file stands beside. A name that is no debate's is not one
+/// that we gave.
 fn debate_of(path: &Path) -> Option<DebateId> {
     let name = path.file_name()?.to_str()?;
     let id = name.strip_suffix(ENDING)?.strip_suffix('.')?;
-    id.parse().ok().filter(|debate: &DebateId| debate.to_string() == id)
+    id.parse()
+        .ok()
+        .filter(|debate: &DebateId| debate.to_string() == id)
 }
 
 fn dead_one(path: &Path) -> io::Result<Option<Owner>> {
@@ -120,5 +143,9 @@ fn dead_one(path: &Path) -> io::Result<Option<Owner>> {
     }
     let mut text = String::new();
     file.read_to_string(&mut text)?;
-    Ok(serde_json::from_str(&text).ok().map(|owned| Owner { file, path: path.to_owned(), owned }))
+    Ok(serde_json::from_str(&text).ok().map(|owned| Owner {
+        file,
+        path: path.to_owned(),
+        owned,
+    }))
 }

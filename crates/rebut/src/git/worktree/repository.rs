@@ -1,4 +1,5 @@
-//! The repository a branch is made in: found, and looked at before anything is made. Nothing here writes.
+//! The repository a branch is made in: found, and looked at before anything is made. Nothing here
+//! writes.
 
 use super::{
     check_name, reference,
@@ -17,39 +18,67 @@ pub struct Repository {
 }
 
 impl Repository {
-    /// The one that `dir` belongs to, at its last commit. Refused where no branch `debate/<id>` could be made, or nobody could look at it.
+    /// The one that `dir` belongs to, at its last commit. Refused where no branch `debate/<id>`
+    /// could be made, or nobody could look at it.
     pub fn find(dir: &Path) -> Result<Self, CliError> {
         // A bare one has no working tree to look for; it is refused below.
-        if dir.ancestors().any(|dir| dir.join(".git").symlink_metadata().is_ok()) {
+        if dir
+            .ancestors()
+            .any(|dir| dir.join(".git").symlink_metadata().is_ok())
+        {
             super::super::top::top(dir)?;
         }
-        let found = git(dir, &["rev-parse", "--path-format=absolute", "--git-common-dir"], b"")?;
+        let found = git(
+            dir,
+            &["rev-parse", "--path-format=absolute", "--git-common-dir"],
+            b"",
+        )?;
         let top = succeeded("find the repository", found).map_err(|error| {
-            CliError::usage(error.to_string()).hint("go to a directory of a git repository that is yours, or make one: git init")
+            CliError::usage(error.to_string())
+                .hint("go to a directory of a git repository that is yours, or make one: git init")
         })?;
-        let bare = succeeded("look at the repository", git(dir, &["rev-parse", "--is-bare-repository"], b"")?)?;
+        let bare = succeeded(
+            "look at the repository",
+            git(dir, &["rev-parse", "--is-bare-repository"], b"")?,
+        )?;
         if bare.trim() == "true" {
-            return Err(CliError::usage("this repository is bare: nobody works in it")
-                .hint("go to a checkout of it: git clone, or git worktree add"));
+            return Err(
+                CliError::usage("this repository is bare: nobody works in it")
+                    .hint("go to a checkout of it: git clone, or git worktree add"),
+            );
         }
         super::super::top::check_includes(Path::new(top.trim_end_matches(['\r', '\n'])))?;
-        let repository = Self { dir: PathBuf::from(top.trim_end_matches(['\r', '\n'])), base: String::new() };
+        let repository = Self {
+            dir: PathBuf::from(top.trim_end_matches(['\r', '\n'])),
+            base: String::new(),
+        };
         let Some(base) = commit(dir, "HEAD")? else {
-            return Err(CliError::usage("this repository has no commit yet").hint("commit something first: git commit"));
+            return Err(CliError::usage("this repository has no commit yet")
+                .hint("commit something first: git commit"));
         };
         if repository.tip("debate")?.is_some() {
             let message = "there is a branch `debate`, and git cannot have `debate/<id>` beside it";
-            return Err(CliError::usage(message).hint("rename it: git branch -m debate another-name"));
+            return Err(
+                CliError::usage(message).hint("rename it: git branch -m debate another-name")
+            );
         }
         Ok(Self { base, ..repository })
     }
 
-    /// Refuses a file that could not be committed at that place, or would take the place of something that is no plain file.
+    /// Refuses a file that could not be committed at that place, or would take the place of
+    /// something that is no plain file.
     pub fn check_place(&self, name: &str) -> Result<(), CliError> {
         check_name(name)?;
-        let ends = name.match_indices('/').map(|(end, _)| end).chain([name.len()]);
+        let ends = name
+            .match_indices('/')
+            .map(|(end, _)| end)
+            .chain([name.len()]);
         for part in ends.map(|end| &name[..end]) {
-            let listed = git(&self.dir, &["ls-tree", "-z", "--full-tree", &self.base, "--", part], b"")?;
+            let listed = git(
+                &self.dir,
+                &["ls-tree", "-z", "--full-tree", &self.base, "--", part],
+                b"",
+            )?;
             let entry = succeeded("look for the file", listed)?;
             let is_whole = part.len() == name.len();
             let fits = match entry.split(' ').next().unwrap_or_default() {
@@ -60,9 +89,17 @@ impl Repository {
                 _ => false,
             };
             if !fits {
-                let what = if is_whole { "is no plain file" } else { "is no folder" };
-                let message = format!("`{name}` cannot be the code's file: `{part}` {what} in this repository");
-                return Err(CliError::usage(message).hint("name another one, such as src/solution.py"));
+                let what = if is_whole {
+                    "is no plain file"
+                } else {
+                    "is no folder"
+                };
+                let message = format!(
+                    "`{name}` cannot be the code's file: `{part}` {what} in this repository"
+                );
+                return Err(
+                    CliError::usage(message).hint("name another one, such as src/solution.py")
+                );
             }
         }
         Ok(())
@@ -75,6 +112,19 @@ impl Repository {
 }
 
 fn commit(dir: &Path, name: &str) -> Result<Option<String>, CliError> {
-    let found = git(dir, &["rev-parse", "--verify", "--quiet", "--end-of-options", &format!("{name}^{{commit}}")], b"")?;
-    Ok(found.status.success().then(|| String::from_utf8_lossy(&found.stdout).trim().to_owned()))
+    let found = git(
+        dir,
+        &[
+            "rev-parse",
+            "--verify",
+            "--quiet",
+            "--end-of-options",
+            &format!("{name}^{{commit}}"),
+        ],
+        b"",
+    )?;
+    Ok(found
+        .status
+        .success()
+        .then(|| String::from_utf8_lossy(&found.stdout).trim().to_owned()))
 }

@@ -15,17 +15,26 @@ pub fn git(dir: &Path, args: &[impl AsRef<OsStr>], input: &[u8]) -> Result<Outpu
 }
 
 /// The same with words of the environment, such as an author's name.
-pub fn git_as(words: &[(&str, &str)], dir: &Path, args: &[impl AsRef<OsStr>], input: &[u8]) -> Result<Output, CliError> {
+pub fn git_as(
+    words: &[(&str, &str)],
+    dir: &Path,
+    args: &[impl AsRef<OsStr>],
+    input: &[u8],
+) -> Result<Output, CliError> {
     if !dir.is_dir() {
         return Err(CliError::failed(format!("{} is gone", dir.display())));
     }
-    let filters = filters_of(output(safe(dir).args(["config", "-z", "--name-only", "--get-regexp", r"^filter\."]), b"")?);
+    let filters = filters_of(output(
+        safe(dir).args(["config", "-z", "--name-only", "--get-regexp", r"^filter\."]),
+        b"",
+    )?);
     let mut command = safe(dir);
     without_filters(&mut command, &filters, 0);
     output(command.args(args).envs(words.iter().copied()), input)
 }
 
-/// What every call says: no hooks, no watcher, no signatures, no other repository, links as plain files.
+/// What every call says: no hooks, no watcher, no signatures, no other repository, links as plain
+/// files.
 const SAFELY: &[&str] = &[
     "core.hooksPath=/dev/null",
     "core.fsmonitor=false",
@@ -56,16 +65,33 @@ const ENVIRONMENT: &[&str] = &["PATH", "TMPDIR", "SYSTEMROOT"];
 
 fn safe(dir: &Path) -> Command {
     let mut command = Command::new("git");
-    command.args(["--no-pager", "--no-optional-locks"]).current_dir(dir);
+    command
+        .args(["--no-pager", "--no-optional-locks"])
+        .current_dir(dir);
     for setting in SAFELY {
         command.args(["-c", setting]);
     }
-    command.env_clear().envs(ENVIRONMENT.iter().filter_map(|name| std::env::var_os(name).map(|value| (name, value))));
-    command.env("GIT_CONFIG_GLOBAL", "/dev/null").env("GIT_CONFIG_SYSTEM", "/dev/null").env("GIT_CONFIG_NOSYSTEM", "1");
-    command.env("GIT_ATTR_NOSYSTEM", "1").env("GIT_NO_LAZY_FETCH", "1").env("GIT_ALLOW_PROTOCOL", "none");
-    command.env("GIT_TERMINAL_PROMPT", "0").env("LC_ALL", "C").env("GIT_LITERAL_PATHSPECS", "0");
+    command.env_clear().envs(
+        ENVIRONMENT
+            .iter()
+            .filter_map(|name| std::env::var_os(name).map(|value| (name, value))),
+    );
+    command
+        .env("GIT_CONFIG_GLOBAL", "/dev/null")
+        .env("GIT_CONFIG_SYSTEM", "/dev/null")
+        .env("GIT_CONFIG_NOSYSTEM", "1");
+    command
+        .env("GIT_ATTR_NOSYSTEM", "1")
+        .env("GIT_NO_LAZY_FETCH", "1")
+        .env("GIT_ALLOW_PROTOCOL", "none");
+    command
+        .env("GIT_TERMINAL_PROMPT", "0")
+        .env("LC_ALL", "C")
+        .env("GIT_LITERAL_PATHSPECS", "0");
     for who in ["AUTHOR", "COMMITTER"] {
-        command.env(format!("GIT_{who}_NAME"), "rebut").env(format!("GIT_{who}_EMAIL"), "rebut@localhost");
+        command
+            .env(format!("GIT_{who}_NAME"), "rebut")
+            .env(format!("GIT_{who}_EMAIL"), "rebut@localhost");
     }
     // Ctrl-C at the terminal is for us, who end in order; git would die in the middle of a commit.
     #[cfg(unix)]
@@ -86,5 +112,8 @@ pub fn succeeded(doing: &str, output: Output) -> Result<String, CliError> {
     if output.status.success() {
         return Ok(String::from_utf8_lossy(&output.stdout).into_owned());
     }
-    Err(CliError::failed(format!("git could not {doing}: {}", first_line(&output.stderr))))
+    Err(CliError::failed(format!(
+        "git could not {doing}: {}",
+        first_line(&output.stderr)
+    )))
 }

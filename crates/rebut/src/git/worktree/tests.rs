@@ -1,4 +1,5 @@
-//! Worktrees of repositories, also of hostile ones: nothing of theirs runs, nothing of the user's changes, nothing is left behind.
+//! Worktrees of repositories, also of hostile ones: nothing of theirs runs, nothing of the user's
+//! changes, nothing is left behind.
 
 use super::{safely::output, *};
 use std::{collections::BTreeMap, fs, process::Command};
@@ -11,11 +12,16 @@ struct Stage {
 
 impl Stage {
     fn new() -> Self {
-        let stage = Self { dir: tempfile::tempdir().expect("a directory") };
+        let stage = Self {
+            dir: tempfile::tempdir().expect("a directory"),
+        };
         fs::create_dir_all(stage.repo().join("src")).expect("a directory");
         fs::create_dir_all(stage.at("marks")).expect("a directory");
         stage.user(&["init", "-q"]);
-        for (text, message) in [("def f():\n    return 1\n", "first"), ("def f():\n    return 2\n", "second")] {
+        for (text, message) in [
+            ("def f():\n    return 1\n", "first"),
+            ("def f():\n    return 2\n", "second"),
+        ] {
             fs::write(stage.repo().join("src/f.py"), text).expect("a file");
             stage.user(&["add", "."]);
             stage.user(&["commit", "-qm", message]);
@@ -37,11 +43,27 @@ impl Stage {
 
     /// Git as the user calls it.
     fn user(&self, args: &[&str]) -> String {
-        let identity = ["-c", "user.name=t", "-c", "user.email=t@example.org", "-c", "init.defaultBranch=main"];
+        let identity = [
+            "-c",
+            "user.name=t",
+            "-c",
+            "user.email=t@example.org",
+            "-c",
+            "init.defaultBranch=main",
+        ];
         let mut command = Command::new("git");
-        command.args(identity).args(args).current_dir(self.repo()).env("HOME", self.at("")).env("GIT_CONFIG_NOSYSTEM", "1");
+        command
+            .args(identity)
+            .args(args)
+            .current_dir(self.repo())
+            .env("HOME", self.at(""))
+            .env("GIT_CONFIG_NOSYSTEM", "1");
         let done = command.output().expect("git is installed");
-        assert!(done.status.success(), "{args:?}: {}", String::from_utf8_lossy(&done.stderr));
+        assert!(
+            done.status.success(),
+            "{args:?}: {}",
+            String::from_utf8_lossy(&done.stderr)
+        );
         String::from_utf8_lossy(&done.stdout).into_owned()
     }
 
@@ -50,7 +72,8 @@ impl Stage {
     }
 
     fn worktree(&self) -> Worktree {
-        Worktree::create(&self.home(), self.found(), DebateId::new(), Branch::Remove).expect("a worktree")
+        Worktree::create(&self.home(), self.found(), DebateId::new(), Branch::Remove)
+            .expect("a worktree")
     }
 
     /// Every file below the repository but git's objects and logs, which only grow.
@@ -60,7 +83,11 @@ impl Stage {
         while let Some(folder) = folders.pop() {
             for entry in fs::read_dir(folder).expect("a directory") {
                 let path = entry.expect("an entry").path();
-                let name = path.strip_prefix(self.repo()).expect("below").display().to_string();
+                let name = path
+                    .strip_prefix(self.repo())
+                    .expect("below")
+                    .display()
+                    .to_string();
                 match path.is_dir() {
                     true if [".git/objects", ".git/logs"].contains(&name.as_str()) => {}
                     true => folders.push(path),
@@ -74,7 +101,12 @@ impl Stage {
     fn marks(&self) -> Vec<String> {
         let mut marks: Vec<String> = fs::read_dir(self.at("marks"))
             .expect("a directory")
-            .map(|mark| mark.expect("a mark").file_name().to_string_lossy().into_owned())
+            .map(|mark| {
+                mark.expect("a mark")
+                    .file_name()
+                    .to_string_lossy()
+                    .into_owned()
+            })
             .collect();
         marks.sort();
         marks
@@ -84,7 +116,12 @@ impl Stage {
 /// A commit of one file.
 fn step(name: &str, code: Option<&str>, message: &str) -> Step {
     let files = vec![(name.to_owned(), code.map(str::to_owned))];
-    Step { files, message: format!("{message}\n"), author: "ada".to_owned(), at: 1_700_000_000 }
+    Step {
+        files,
+        message: format!("{message}\n"),
+        author: "ada".to_owned(),
+        at: 1_700_000_000,
+    }
 }
 
 #[test]
@@ -104,23 +141,53 @@ fn snapshots_are_commits_of_a_branch_of_their_own_and_all_of_it_goes() {
     ] {
         worktree.commit(&step).expect("a commit");
     }
-    assert_eq!(worktree.messages().expect("messages").lines().filter(|line| line.starts_with("commit ")).count(), 5);
+    assert_eq!(
+        worktree
+            .messages()
+            .expect("messages")
+            .lines()
+            .filter(|line| line.starts_with("commit "))
+            .count(),
+        5
+    );
     let diff = stage.user(&["diff", "HEAD", &branch]);
     assert!(
-        diff.contains("-    return 2\n+    return 3\n") && diff.contains("+++ b/src/deep/new.py") && !diff.contains("gone.py"),
+        diff.contains("-    return 2\n+    return 3\n")
+            && diff.contains("+++ b/src/deep/new.py")
+            && !diff.contains("gone.py"),
         "{diff}"
     );
     let blame = stage.user(&["blame", &branch, "--", "src/f.py"]);
-    let authors: Vec<bool> = blame.lines().map(|line| line.contains("(ada ") && line.contains("2023-11-14")).collect();
+    let authors: Vec<bool> = blame
+        .lines()
+        .map(|line| line.contains("(ada ") && line.contains("2023-11-14"))
+        .collect();
     assert_eq!(authors, [false, true], "{blame}");
-    assert_eq!(fs::read_to_string(worktree.path().join("src/f.py")).expect("a file"), "def f():\n    return 3\n");
-    assert_eq!(stage.user(&["log", "--format=%s", &branch]).lines().count(), 7);
-    assert_eq!(stage.user(&["--no-optional-locks", "status", "--porcelain"]), "", "the user's checkout is as it was");
-    assert_eq!(stage.user(&["symbolic-ref", "HEAD"]).trim(), "refs/heads/main");
+    assert_eq!(
+        fs::read_to_string(worktree.path().join("src/f.py")).expect("a file"),
+        "def f():\n    return 3\n"
+    );
+    assert_eq!(
+        stage.user(&["log", "--format=%s", &branch]).lines().count(),
+        7
+    );
+    assert_eq!(
+        stage.user(&["--no-optional-locks", "status", "--porcelain"]),
+        "",
+        "the user's checkout is as it was"
+    );
+    assert_eq!(
+        stage.user(&["symbolic-ref", "HEAD"]).trim(),
+        "refs/heads/main"
+    );
     let path = worktree.path();
     worktree.remove(Branch::Remove).expect("removed");
     assert!(!path.exists());
-    assert_eq!(stage.files(), before, "nothing is left, and nothing changed");
+    assert_eq!(
+        stage.files(),
+        before,
+        "nothing is left, and nothing changed"
+    );
     assert_eq!(fs::read_dir(stage.home()).expect("a directory").count(), 0);
 }
 
@@ -129,13 +196,18 @@ fn a_branch_is_kept_on_request_and_where_others_use_it() {
     let stage = Stage::new();
     let mut worktree = stage.worktree();
     let branch = worktree.branch().to_owned();
-    worktree.commit(&step("a.py", Some("1\n"), "one")).expect("a commit");
+    worktree
+        .commit(&step("a.py", Some("1\n"), "one"))
+        .expect("a commit");
     worktree.remove(Branch::Keep).expect("removed");
     assert_eq!(stage.user(&["show", &format!("{branch}:a.py")]), "1\n");
     // Somebody else commits to the branch of another debate: its commit stays.
     let worktree = stage.worktree();
     let branch = worktree.branch().to_owned();
-    let other = stage.user(&["commit-tree", "-p", "HEAD", "-m", "mine", "HEAD^{tree}"]).trim().to_owned();
+    let other = stage
+        .user(&["commit-tree", "-p", "HEAD", "-m", "mine", "HEAD^{tree}"])
+        .trim()
+        .to_owned();
     stage.user(&["update-ref", &format!("refs/heads/{branch}"), &other]);
     worktree.remove(Branch::Remove).expect("removed");
     assert_eq!(stage.user(&["rev-parse", &branch]).trim(), other);
@@ -147,7 +219,8 @@ fn what_a_dead_process_left_is_removed_at_the_next_start() {
     let before = stage.files();
     assert_eq!(clean_up(&stage.home()).expect("nothing to do"), 0);
     let mut dead = stage.worktree();
-    dead.commit(&step("a.py", Some("1\n"), "one")).expect("a commit");
+    dead.commit(&step("a.py", Some("1\n"), "one"))
+        .expect("a commit");
     let living = stage.worktree();
     assert_eq!(clean_up(&stage.home()).expect("both live"), 0);
     let path = dead.path();
@@ -173,26 +246,51 @@ fn what_a_dead_process_left_is_removed_at_the_next_start() {
 fn a_branch_of_a_dead_process_goes_on_with_what_it_holds() {
     let stage = Stage::new();
     let id = DebateId::new();
-    let create = || Worktree::create(&stage.home(), stage.found(), id, Branch::Keep).expect("a worktree");
+    let create =
+        || Worktree::create(&stage.home(), stage.found(), id, Branch::Keep).expect("a worktree");
     let base = stage.files();
     drop(create());
     assert_eq!(clean_up(&stage.home()).expect("cleaned"), 1);
-    assert_eq!(stage.files(), base, "a branch to which nothing was committed goes too");
+    assert_eq!(
+        stage.files(),
+        base,
+        "a branch to which nothing was committed goes too"
+    );
     let mut dead = create();
-    dead.commit(&step("a.py", Some("1\n"), "one")).expect("a commit");
+    dead.commit(&step("a.py", Some("1\n"), "one"))
+        .expect("a commit");
     let branch = dead.branch().to_owned();
     drop(dead);
     clean_up(&stage.home()).expect("cleaned");
     assert_eq!(stage.user(&["worktree", "list"]).lines().count(), 1);
     let mut again = Worktree::reopen(&stage.home(), stage.found(), id).expect("it is there");
     assert!(again.messages().expect("messages").contains("\none\n"));
-    again.commit(&step("a.py", Some("2\n"), "two")).expect("a commit");
+    again
+        .commit(&step("a.py", Some("2\n"), "two"))
+        .expect("a commit");
     // Somebody moves the branch meanwhile: what is there stays, and it is an error.
-    let other = stage.user(&["commit-tree", "-p", &branch, "-m", "mine", &format!("{branch}^{{tree}}")]).trim().to_owned();
+    let other = stage
+        .user(&[
+            "commit-tree",
+            "-p",
+            &branch,
+            "-m",
+            "mine",
+            &format!("{branch}^{{tree}}"),
+        ])
+        .trim()
+        .to_owned();
     stage.user(&["update-ref", &format!("refs/heads/{branch}"), &other]);
     assert!(again.commit(&step("a.py", Some("3\n"), "three")).is_err());
     again.remove(Branch::Keep).expect("removed");
-    assert_eq!(stage.user(&["log", "--format=%s", &branch]).lines().take(3).collect::<Vec<_>>(), ["mine", "two", "one"]);
+    assert_eq!(
+        stage
+            .user(&["log", "--format=%s", &branch])
+            .lines()
+            .take(3)
+            .collect::<Vec<_>>(),
+        ["mine", "two", "one"]
+    );
     // Where somebody works on it, it is left alone; where it is gone, it begins anew.
     stage.user(&["worktree", "add", "-q", "../other", &branch]);
     assert!(Worktree::reopen(&stage.home(), stage.found(), id).is_err());
@@ -209,11 +307,20 @@ fn a_branch_of_a_dead_process_goes_on_with_what_it_holds() {
 fn what_cannot_be_a_repository_or_a_name_is_refused() {
     let stage = Stage::new();
     stage.user(&["clone", "-q", "--bare", ".", "../bare.git"]);
-    let refused = |dir: &Path| Repository::find(dir).err().map(|error| error.to_string()).unwrap_or_default();
+    let refused = |dir: &Path| {
+        Repository::find(dir)
+            .err()
+            .map(|error| error.to_string())
+            .unwrap_or_default()
+    };
     assert!(refused(&stage.at("marks")).contains("git could not find the repository"));
     let empty = stage.at("empty");
     fs::create_dir(&empty).expect("a directory");
-    output(Command::new("git").args(["init", "-q"]).current_dir(&empty), b"").expect("git");
+    output(
+        Command::new("git").args(["init", "-q"]).current_dir(&empty),
+        b"",
+    )
+    .expect("git");
     assert!(refused(&empty).contains("no commit yet"));
     assert!(refused(&stage.at("bare.git")).contains("is bare"));
     stage.user(&["branch", "debate"]);
@@ -221,7 +328,10 @@ fn what_cannot_be_a_repository_or_a_name_is_refused() {
     stage.user(&["branch", "-D", "-q", "debate"]);
     let id = DebateId::new();
     stage.user(&["branch", &format!("debate/{id}")]);
-    let taken = Worktree::create(&stage.home(), stage.found(), id, Branch::Remove).err().expect("taken").to_string();
+    let taken = Worktree::create(&stage.home(), stage.found(), id, Branch::Remove)
+        .err()
+        .expect("taken")
+        .to_string();
     assert!(taken.contains("git branch -D"), "{taken}");
     let long = "x".repeat(201);
     let names = [
@@ -254,14 +364,31 @@ fn what_cannot_be_a_repository_or_a_name_is_refused() {
     ];
     let mut worktree = stage.worktree();
     for name in names {
-        for refused in [worktree.commit(&step(name, Some("x"), "x")).err(), stage.found().check_place(name).err()] {
+        for refused in [
+            worktree.commit(&step(name, Some("x"), "x")).err(),
+            stage.found().check_place(name).err(),
+        ] {
             let error = refused.unwrap_or_else(|| panic!("{name:?} was taken"));
-            assert!(error.is_usage() && error.to_string().contains("cannot be the name"), "{name:?}: {error}");
+            assert!(
+                error.is_usage() && error.to_string().contains("cannot be the name"),
+                "{name:?}: {error}"
+            );
         }
     }
-    for name in ["solution.py", "src/a b.py", "Zürich/東京.py", "console.py", "gitter.py"] {
-        stage.found().check_place(name).unwrap_or_else(|error| panic!("{name}: {error}"));
-        worktree.commit(&step(name, Some("x\n"), name)).unwrap_or_else(|error| panic!("{name}: {error}"));
+    for name in [
+        "solution.py",
+        "src/a b.py",
+        "Zürich/東京.py",
+        "console.py",
+        "gitter.py",
+    ] {
+        stage
+            .found()
+            .check_place(name)
+            .unwrap_or_else(|error| panic!("{name}: {error}"));
+        worktree
+            .commit(&step(name, Some("x\n"), name))
+            .unwrap_or_else(|error| panic!("{name}: {error}"));
     }
     worktree.remove(Branch::Remove).expect("removed");
 }
@@ -269,17 +396,34 @@ fn what_cannot_be_a_repository_or_a_name_is_refused() {
 /// Every way known to us in which a repository has programs run, each with its own mark.
 fn set_traps(stage: &Stage) {
     let script = stage.at("trap.sh");
-    fs::write(&script, format!("touch {}/$1\ncat\n", stage.at("marks").display())).expect("a script");
+    fs::write(
+        &script,
+        format!("touch {}/$1\ncat\n", stage.at("marks").display()),
+    )
+    .expect("a script");
     let trap = |name: &str| format!("sh {} {name}", script.display());
-    fs::write(stage.repo().join(".gitattributes"), "* filter=trap diff=trap merge=trap\n*.py filter=tr=a.p diff=trap\n").expect("a file");
+    fs::write(
+        stage.repo().join(".gitattributes"),
+        "* filter=trap diff=trap merge=trap\n*.py filter=tr=a.p diff=trap\n",
+    )
+    .expect("a file");
     fs::write(
         stage.repo().join(".gitmodules"),
-        format!("[submodule \"s\"]\n\tpath = s\n\turl = {}\n\tupdate = !{}\n", stage.repo().display(), trap("submodule")),
+        format!(
+            "[submodule \"s\"]\n\tpath = s\n\turl = {}\n\tupdate = !{}\n",
+            stage.repo().display(),
+            trap("submodule")
+        ),
     )
     .expect("a file");
     std::os::unix::fs::symlink(stage.at("marks"), stage.repo().join("linked")).expect("a link");
     stage.user(&["add", "."]);
-    stage.user(&["update-index", "--add", "--cacheinfo", &format!("160000,{},s", stage.user(&["rev-parse", "HEAD"]).trim())]);
+    stage.user(&[
+        "update-index",
+        "--add",
+        "--cacheinfo",
+        &format!("160000,{},s", stage.user(&["rev-parse", "HEAD"]).trim()),
+    ]);
     stage.user(&["commit", "-qm", "traps"]);
     let hooks = stage.repo().join(".git/hooks");
     fs::create_dir_all(&hooks).expect("a directory");
@@ -297,8 +441,16 @@ fn set_traps(stage: &Stage) {
         "post-merge",
         "update",
     ] {
-        fs::write(hooks.join(hook), format!("#!/bin/sh\n{} </dev/null\n", trap(&format!("hook-{hook}")))).expect("a hook");
-        fs::set_permissions(hooks.join(hook), std::os::unix::fs::PermissionsExt::from_mode(0o755)).expect("a mode");
+        fs::write(
+            hooks.join(hook),
+            format!("#!/bin/sh\n{} </dev/null\n", trap(&format!("hook-{hook}"))),
+        )
+        .expect("a hook");
+        fs::set_permissions(
+            hooks.join(hook),
+            std::os::unix::fs::PermissionsExt::from_mode(0o755),
+        )
+        .expect("a mode");
     }
     let settings = [
         ("core.fsmonitor", trap("fsmonitor")),
@@ -321,7 +473,10 @@ fn set_traps(stage: &Stage) {
         ("gpg.program", script.display().to_string()),
         ("credential.helper", format!("!{}", trap("credential"))),
         ("submodule.recurse", "true".to_owned()),
-        ("submodule.s.update", format!("!{}", trap("submodule-update"))),
+        (
+            "submodule.s.update",
+            format!("!{}", trap("submodule-update")),
+        ),
         ("submodule.s.active", "true".to_owned()),
         ("protocol.ext.allow", "always".to_owned()),
         ("remote.far.url", format!("ext::{}", trap("remote"))),
@@ -337,7 +492,15 @@ fn set_traps(stage: &Stage) {
         ("filter.tr=a.p.required", "true".to_owned()),
     ];
     for (key, value) in &settings {
-        stage.user(&["-c", "core.fsmonitor=false", "-c", "core.hooksPath=/dev/null", "config", key, value]);
+        stage.user(&[
+            "-c",
+            "core.fsmonitor=false",
+            "-c",
+            "core.hooksPath=/dev/null",
+            "config",
+            key,
+            value,
+        ]);
     }
     for mark in stage.marks() {
         fs::remove_file(stage.at("marks").join(mark)).expect("a mark");
@@ -350,32 +513,69 @@ type Make = fn(&Path);
 #[test]
 fn files_of_another_folder_are_not_a_repositorys_own() {
     let stage = Stage::new();
-    stage.user(&["config", "core.worktree", &stage.at("marks").display().to_string()]);
-    let refused = Repository::find(&stage.repo()).expect_err("files are elsewhere").to_string();
+    stage.user(&[
+        "config",
+        "core.worktree",
+        &stage.at("marks").display().to_string(),
+    ]);
+    let refused = Repository::find(&stage.repo())
+        .expect_err("files are elsewhere")
+        .to_string();
     assert!(refused.contains("its files are in"), "{refused}");
     stage.user(&["config", "--unset", "core.worktree"]);
     fs::create_dir(stage.at("other")).expect("a directory");
-    fs::write(stage.at("other/.git"), format!("gitdir: {}\n", stage.repo().join(".git").display())).expect("a file");
-    let refused = Repository::find(&stage.at("other")).expect_err("another's repository").to_string();
+    fs::write(
+        stage.at("other/.git"),
+        format!("gitdir: {}\n", stage.repo().join(".git").display()),
+    )
+    .expect("a file");
+    let refused = Repository::find(&stage.at("other"))
+        .expect_err("another's repository")
+        .to_string();
     assert!(refused.contains("which knows nothing of it"), "{refused}");
-    // Neither links nor pipes stand among a repository's own files, and its settings hold everywhere.
+    // Neither links nor pipes stand among a repository's own files, and its settings hold
+    // everywhere.
     let odd: [(&str, Make); 3] = [
-        (".git/refs/heads/linked", |at| std::os::unix::fs::symlink("/tmp", at).expect("a link")),
-        (".git/objects/zz", |at| std::os::unix::fs::symlink("/tmp", at).expect("a link")),
-        (".git/info/grafts", |at| assert!(Command::new("mkfifo").arg(at).status().expect("mkfifo is there").success())),
+        (".git/refs/heads/linked", |at| {
+            std::os::unix::fs::symlink("/tmp", at).expect("a link")
+        }),
+        (".git/objects/zz", |at| {
+            std::os::unix::fs::symlink("/tmp", at).expect("a link")
+        }),
+        (".git/info/grafts", |at| {
+            assert!(
+                Command::new("mkfifo")
+                    .arg(at)
+                    .status()
+                    .expect("mkfifo is there")
+                    .success()
+            )
+        }),
     ];
     for (name, make) in odd {
         make(&stage.repo().join(name));
         let refused = Repository::find(&stage.repo()).expect_err(name).to_string();
-        assert!(refused.contains("is no regular file or folder"), "{name}: {refused}");
+        assert!(
+            refused.contains("is no regular file or folder"),
+            "{name}: {refused}"
+        );
         fs::remove_file(stage.repo().join(name)).expect("gone");
     }
     stage.user(&["config", "includeIf.onbranch:debate/**.path", "evil.inc"]);
-    let refused = Repository::find(&stage.repo()).expect_err("settings for some branches").to_string();
+    let refused = Repository::find(&stage.repo())
+        .expect_err("settings for some branches")
+        .to_string();
     assert!(refused.contains("its settings include others"), "{refused}");
     stage.user(&["config", "--unset", "includeIf.onbranch:debate/**.path"]);
     // A worktree is named by its repository, as a submodule is.
-    stage.user(&["worktree", "add", "-q", "-b", "beside", &stage.at("beside").display().to_string()]);
+    stage.user(&[
+        "worktree",
+        "add",
+        "-q",
+        "-b",
+        "beside",
+        &stage.at("beside").display().to_string(),
+    ]);
     assert!(Repository::find(&stage.at("beside")).is_ok());
 }
 
@@ -384,34 +584,70 @@ fn nothing_of_a_hostile_repository_runs() {
     let stage = Stage::new();
     set_traps(&stage);
     // The traps are real: used as usual, the repository runs them.
-    let naive =
-        Command::new("git").args(["worktree", "add", "-q", "-b", "naive"]).arg(stage.at("naive")).current_dir(stage.repo()).output();
+    let naive = Command::new("git")
+        .args(["worktree", "add", "-q", "-b", "naive"])
+        .arg(stage.at("naive"))
+        .current_dir(stage.repo())
+        .output();
     drop(naive.expect("git is installed"));
     let sprung = stage.marks();
     for trap in ["hook-reference-transaction", "process"] {
-        assert!(sprung.iter().any(|mark| mark == trap), "{trap} is no trap; there are {sprung:?}");
+        assert!(
+            sprung.iter().any(|mark| mark == trap),
+            "{trap} is no trap; there are {sprung:?}"
+        );
     }
     for mark in sprung {
         fs::remove_file(stage.at("marks").join(mark)).expect("a mark");
     }
-    let (config, index) = (stage.repo().join(".git/config"), stage.repo().join(".git/index"));
-    let before = (fs::read(&config).expect("settings"), fs::read(&index).expect("an index"));
+    let (config, index) = (
+        stage.repo().join(".git/config"),
+        stage.repo().join(".git/index"),
+    );
+    let before = (
+        fs::read(&config).expect("settings"),
+        fs::read(&index).expect("an index"),
+    );
     let mut worktree = stage.worktree();
-    assert!(!worktree.path().join("linked").is_symlink(), "a link is a plain file here");
+    assert!(
+        !worktree.path().join("linked").is_symlink(),
+        "a link is a plain file here"
+    );
     for number in 1..=2 {
         let code = format!("def f():\n    return 'hostile {number}'\n");
-        worktree.commit(&step("src/f.py", Some(&code), &format!("version {number}"))).expect("a commit");
+        worktree
+            .commit(&step("src/f.py", Some(&code), &format!("version {number}")))
+            .expect("a commit");
     }
-    assert!(worktree.commit(&step("linked/x", Some("x"), "through a link")).is_err(), "a link leads nowhere");
-    for (name, why) in
-        [("linked/x", "`linked` is no folder"), ("linked", "is no plain file"), ("s/x.py", "`s` is no folder"), ("src", "is no plain file")]
-    {
-        let refused = stage.found().check_place(name).err().map(|error| error.to_string()).unwrap_or_default();
+    assert!(
+        worktree
+            .commit(&step("linked/x", Some("x"), "through a link"))
+            .is_err(),
+        "a link leads nowhere"
+    );
+    for (name, why) in [
+        ("linked/x", "`linked` is no folder"),
+        ("linked", "is no plain file"),
+        ("s/x.py", "`s` is no folder"),
+        ("src", "is no plain file"),
+    ] {
+        let refused = stage
+            .found()
+            .check_place(name)
+            .err()
+            .map(|error| error.to_string())
+            .unwrap_or_default();
         assert!(refused.contains(why), "{name}: {refused}");
     }
     assert!(worktree.messages().expect("messages").contains("version 2"));
     drop(worktree);
     assert_eq!(clean_up(&stage.home()).expect("cleaned"), 1);
     assert_eq!(stage.marks(), [""; 0], "not one of them ran");
-    assert_eq!((fs::read(&config).expect("settings"), fs::read(&index).expect("an index")), before);
+    assert_eq!(
+        (
+            fs::read(&config).expect("settings"),
+            fs::read(&index).expect("an index")
+        ),
+        before
+    );
 }

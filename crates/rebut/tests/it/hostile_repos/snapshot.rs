@@ -42,12 +42,19 @@ impl Snapshot {
 
     /// How another differs from this one, a line per path.
     pub fn changes_to(&self, now: &Self) -> Vec<(PathBuf, &'static str)> {
-        let gone = self.0.keys().filter(|path| !now.0.contains_key(*path)).map(|path| (path.clone(), "was removed"));
-        let other = now.0.iter().filter_map(|(path, entry)| match self.0.get(path) {
-            None => Some((path.clone(), "was made")),
-            Some(before) if before != entry => Some((path.clone(), "was changed")),
-            Some(_) => None,
-        });
+        let gone = self
+            .0
+            .keys()
+            .filter(|path| !now.0.contains_key(*path))
+            .map(|path| (path.clone(), "was removed"));
+        let other = now
+            .0
+            .iter()
+            .filter_map(|(path, entry)| match self.0.get(path) {
+                None => Some((path.clone(), "was made")),
+                Some(before) if before != entry => Some((path.clone(), "was changed")),
+                Some(_) => None,
+            });
         gone.chain(other).collect()
     }
 }
@@ -56,7 +63,9 @@ fn add(path: &Path, without: &[PathBuf], all: &mut BTreeMap<PathBuf, Entry>) {
     if without.iter().any(|left_out| left_out == path) {
         return;
     }
-    let Ok(found) = fs::symlink_metadata(path) else { return };
+    let Ok(found) = fs::symlink_metadata(path) else {
+        return;
+    };
     let kind = found.file_type();
     let content = match () {
         () if kind.is_symlink() => Content::Link(fs::read_link(path).unwrap_or_default()),
@@ -66,10 +75,20 @@ fn add(path: &Path, without: &[PathBuf], all: &mut BTreeMap<PathBuf, Entry>) {
         () => Content::Special,
     };
     if content == Content::Folder {
-        let entries = fs::read_dir(path).into_iter().flatten().filter_map(Result::ok);
+        let entries = fs::read_dir(path)
+            .into_iter()
+            .flatten()
+            .filter_map(Result::ok);
         entries.for_each(|entry| add(&entry.path(), without, all));
     }
-    all.insert(path.to_owned(), Entry { mode: found.permissions().mode(), owner: found.uid(), content });
+    all.insert(
+        path.to_owned(),
+        Entry {
+            mode: found.permissions().mode(),
+            owner: found.uid(),
+            content,
+        },
+    );
 }
 
 #[test]
@@ -91,7 +110,15 @@ fn a_snapshot_sees_every_change_and_no_other() {
     std::os::unix::fs::symlink("other", at("link")).expect("a link");
     fs::write(at("new"), "").expect("a file");
     fs::set_permissions(at("same"), fs::Permissions::from_mode(0o600)).expect("a mode");
-    let expected =
-        [("gone", "was removed"), ("link", "was changed"), ("new", "was made"), ("other", "was changed"), ("same", "was changed")];
-    assert_eq!(before.changes_to(&look()), expected.map(|(name, what)| (at(name), what)));
+    let expected = [
+        ("gone", "was removed"),
+        ("link", "was changed"),
+        ("new", "was made"),
+        ("other", "was changed"),
+        ("same", "was changed"),
+    ];
+    assert_eq!(
+        before.changes_to(&look()),
+        expected.map(|(name, what)| (at(name), what))
+    );
 }

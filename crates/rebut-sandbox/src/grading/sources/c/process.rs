@@ -1,5 +1,5 @@
-//! What in tests of C and C++ says that the code must be in their process: they look at the process itself,
-//! or at memory that both have.
+//! What in tests of C and C++ says that the code must be in their process: they look at the process
+//! itself, or at memory that both have.
 
 use super::{
     super::tokens::Token,
@@ -8,32 +8,55 @@ use super::{
 };
 use std::collections::BTreeSet;
 
-/// Words of tests that look at or prepare the process itself: its files, its random numbers, its time, its
-/// memory, its threads.
-const TOGETHER: &str = "errno freopen fopen fdopen tmpfile tmpnam mkstemp open creat dup dup2 pipe fork setenv putenv unsetenv chdir srand srand48 \
-    access stat lstat unlink mkdir rmdir opendir system popen getenv srandom setlocale open_memstream \
-    fmemopen setvbuf rdbuf ofstream ifstream fstream filesystem fesetround feenableexcept fetestexcept \
-    malloc_hook __malloc_hook __free_hook mallinfo mallinfo2 malloc_stats malloc_info malloc_usable_size mtrace mcheck sbrk alarm signal \
-    sigaction clock getrusage times getcpuclockid CLOCK_PROCESS_CPUTIME_ID CLOCK_THREAD_CPUTIME_ID setrlimit pthread_create thrd_create \
+/// Words of tests that look at or prepare the process itself: its files, its random numbers, its
+/// time, its memory, its threads.
+const TOGETHER: &str = "errno freopen fopen fdopen tmpfile tmpnam mkstemp open creat dup dup2 pipe \
+    fork setenv putenv unsetenv chdir srand srand48 \
+    access stat lstat unlink mkdir rmdir opendir system popen getenv srandom setlocale \
+    open_memstream \
+    fmemopen setvbuf rdbuf ofstream ifstream fstream filesystem fesetround feenableexcept \
+    fetestexcept \
+    malloc_hook __malloc_hook __free_hook mallinfo mallinfo2 malloc_stats malloc_info \
+    malloc_usable_size mtrace mcheck sbrk alarm signal \
+    sigaction clock getrusage times getcpuclockid CLOCK_PROCESS_CPUTIME_ID CLOCK_THREAD_CPUTIME_ID \
+    setrlimit pthread_create thrd_create \
     thread jthread async";
 
 /// Whether the tests look at the process, or make functions for all of it.
 pub(super) fn is_looked_at(tests: &[Token<'_>], defined: &BTreeSet<String>) -> bool {
-    let allocates = |two: &[Token<'_>]| two[0].text == "operator" && matches!(two[1].text, "new" | "delete");
-    tests.iter().any(|word| TOGETHER.split_whitespace().any(|other| other == word.text))
+    let allocates =
+        |two: &[Token<'_>]| two[0].text == "operator" && matches!(two[1].text, "new" | "delete");
+    tests
+        .iter()
+        .any(|word| TOGETHER.split_whitespace().any(|other| other == word.text))
         || tests.windows(2).any(allocates)
-        || ["malloc", "calloc", "realloc", "free"].iter().any(|name| defined.contains(*name))
+        || ["malloc", "calloc", "realloc", "free"]
+            .iter()
+            .any(|name| defined.contains(*name))
 }
 
 /// Whether tests and code may have the same memory in a way that is lost between two processes.
-pub(super) fn is_memory_shared(function: &Function, tests: &[Token<'_>], code: &[Token<'_>]) -> bool {
+pub(super) fn is_memory_shared(
+    function: &Function,
+    tests: &[Token<'_>],
+    code: &[Token<'_>],
+) -> bool {
     let leads = |ty: &Type| matches!(ty, Type::Pointer { .. } | Type::Reference { .. });
-    let places: Vec<usize> = (0..function.given.len()).filter(|at| leads(&function.given[*at].ty)).collect();
+    let places: Vec<usize> = (0..function.given.len())
+        .filter(|at| leads(&function.given[*at].ty))
+        .collect();
     let changes = function.given.iter().any(|given| given.comes_back());
     let calls = || calls(tests, &function.name);
     let meets = |given: &Vec<&[Token<'_>]>| {
-        let names: Vec<BTreeSet<&str>> = places.iter().filter_map(|at| given.get(*at)).map(|words| names(words)).collect();
-        names.iter().enumerate().any(|(at, one)| names[at + 1..].iter().any(|other| !one.is_disjoint(other)))
+        let names: Vec<BTreeSet<&str>> = places
+            .iter()
+            .filter_map(|at| given.get(*at))
+            .map(|words| names(words))
+            .collect();
+        names
+            .iter()
+            .enumerate()
+            .any(|(at, one)| names[at + 1..].iter().any(|other| !one.is_disjoint(other)))
     };
     let is_row = |at: &usize| match function.given[*at].way {
         Way::Room => true,
@@ -41,7 +64,11 @@ pub(super) fn is_memory_shared(function: &Function, tests: &[Token<'_>], code: &
         _ => false,
     };
     let rows: Vec<usize> = places.iter().copied().filter(is_row).collect();
-    let is_part = |given: &Vec<&[Token<'_>]>| rows.iter().filter_map(|at| given.get(*at)).any(|words| is_part_of_table(words));
+    let is_part = |given: &Vec<&[Token<'_>]>| {
+        rows.iter()
+            .filter_map(|at| given.get(*at))
+            .any(|words| is_part_of_table(words))
+    };
     places.len() > 1 && changes && calls().iter().any(meets)
         || !rows.is_empty() && (has_parts(tests) || calls().iter().any(is_part))
         || matches!(function.result, Type::Pointer { .. }) && has_buffer(code)
@@ -49,8 +76,13 @@ pub(super) fn is_memory_shared(function: &Function, tests: &[Token<'_>], code: &
 
 /// The words of each argument of each call of that name.
 fn calls<'a>(tests: &'a [Token<'a>], name: &str) -> Vec<Vec<&'a [Token<'a>]>> {
-    let begins = |at: &usize| tests[*at].text == name && tests.get(at + 1).is_some_and(|next| next.text == "(");
-    (0..tests.len()).filter(begins).map(|at| arguments(&tests[at + 2..])).collect()
+    let begins = |at: &usize| {
+        tests[*at].text == name && tests.get(at + 1).is_some_and(|next| next.text == "(")
+    };
+    (0..tests.len())
+        .filter(begins)
+        .map(|at| arguments(&tests[at + 2..]))
+        .collect()
 }
 
 fn arguments<'a>(words: &'a [Token<'a>]) -> Vec<&'a [Token<'a>]> {
@@ -74,26 +106,45 @@ fn arguments<'a>(words: &'a [Token<'a>]) -> Vec<&'a [Token<'a>]> {
 
 /// Names of things among the words of an argument.
 fn names<'a>(words: &[Token<'a>]) -> BTreeSet<&'a str> {
-    let is_name = |name: &str| name.starts_with(|c: char| c.is_alphabetic() || c == '_') && !is_keyword(name) && name != "NULL";
-    words.iter().map(|word| word.text).filter(|name| is_name(name)).collect()
+    let is_name = |name: &str| {
+        name.starts_with(|c: char| c.is_alphabetic() || c == '_')
+            && !is_keyword(name)
+            && name != "NULL"
+    };
+    words
+        .iter()
+        .map(|word| word.text)
+        .filter(|name| is_name(name))
+        .collect()
 }
 
 /// `t[0]` and `*row` as a row of its own.
 fn is_part_of_table(words: &[Token<'_>]) -> bool {
-    let (first, last) = (words.first().map_or("", |word| word.text), words.last().map_or("", |word| word.text));
+    let (first, last) = (
+        words.first().map_or("", |word| word.text),
+        words.last().map_or("", |word| word.text),
+    );
     first == "*" || last == "]" && first != "&"
 }
 
-/// Whether the tests have rows within rows, or pointers into the midst of one: what they expect may stand
-/// in the same memory.
+/// Whether the tests have rows within rows, or pointers into the midst of one: what they expect may
+/// stand in the same memory.
 fn has_parts(tests: &[Token<'_>]) -> bool {
     let text = |at: usize| tests.get(at).map_or("", |word| word.text);
     let is_end = |word: &str| matches!(word, ";" | "," | "=" | ")");
-    let pointers: BTreeSet<&str> = (1..tests.len()).filter(|at| text(at - 1) == "*" && is_end(text(at + 1))).map(text).collect();
-    let leads_within = |at: usize| matches!(text(at + 2), "+" | "-") && !text(at + 1).starts_with(|c: char| c.is_ascii_digit());
+    let pointers: BTreeSet<&str> = (1..tests.len())
+        .filter(|at| text(at - 1) == "*" && is_end(text(at + 1)))
+        .map(text)
+        .collect();
+    let leads_within = |at: usize| {
+        matches!(text(at + 2), "+" | "-") && !text(at + 1).starts_with(|c: char| c.is_ascii_digit())
+    };
     let is_table = |at: usize| text(at) == "]" && text(at + 1) == "[";
-    let is_derived =
-        |at: usize| text(at) == "=" && pointers.contains(text(at - 1)) && (leads_within(at) || text(at + 1) == "&" && text(at + 3) == "[");
+    let is_derived = |at: usize| {
+        text(at) == "="
+            && pointers.contains(text(at - 1))
+            && (leads_within(at) || text(at + 1) == "&" && text(at + 3) == "[")
+    };
     (1..tests.len()).any(|at| is_table(at) || is_derived(at))
 }
 
@@ -106,7 +157,12 @@ fn has_buffer(code: &[Token<'_>]) -> bool {
         match word.text {
             "{" => depth += 1,
             "}" => depth = depth.saturating_sub(1),
-            "char" if look(2) == "[" && before(1) != "const" && before(1) != "(" && before(1) != "," => {
+            "char"
+                if look(2) == "["
+                    && before(1) != "const"
+                    && before(1) != "("
+                    && before(1) != "," =>
+            {
                 let is_static = (1..4).any(|by| before(by) == "static");
                 if depth == 0 || is_static {
                     return true;

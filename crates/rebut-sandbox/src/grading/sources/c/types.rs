@@ -1,4 +1,5 @@
-//! Types of C and C++ that cross between two processes: plain data, read from tokens and printed again in words of our own.
+//! Types of C and C++ that cross between two processes: plain data, read from tokens and printed
+//! again in words of our own.
 
 use super::super::tokens::Token;
 use std::fmt::{self, Display, Formatter};
@@ -36,7 +37,15 @@ impl Display for Type {
             Self::Scalar(scalar) => out.write_str(scalar.words),
             Self::Std(name, inner) if inner.is_empty() => write!(out, "std::{name}"),
             Self::Std(name, inner) => {
-                write!(out, "std::{name}<{}>", inner.iter().map(Self::to_string).collect::<Vec<_>>().join(", "))
+                write!(
+                    out,
+                    "std::{name}<{}>",
+                    inner
+                        .iter()
+                        .map(Self::to_string)
+                        .collect::<Vec<_>>()
+                        .join(", ")
+                )
             }
             Self::Reference { constant: is, to } => write!(out, "{}{to} &", constant(is)),
             Self::Pointer { constant: is, to } => write!(out, "{}{} *", constant(is), to.words),
@@ -60,7 +69,9 @@ const NAMED: &[(&str, &str)] = &[
     ("uintptr_t", "__UINTPTR_TYPE__"),
 ];
 /// Words of which a number's type is made, in any order.
-const WORDS: &[&str] = &["char", "short", "int", "long", "signed", "unsigned", "float", "double"];
+const WORDS: &[&str] = &[
+    "char", "short", "int", "long", "signed", "unsigned", "float", "double",
+];
 /// What C++'s library has that is plain data, and how many types it holds.
 const STD: &[(&str, usize)] = &[
     ("string", 0),
@@ -109,13 +120,21 @@ impl<'a> Cursor<'a> {
         let base = self.value(DEPTH)?;
         constant |= self.eat("const");
         if self.eat("*") {
-            let (Type::Scalar(to), true) = (base, !self.eat("const") && !matches!(self.look(), "*" | "&")) else { return None };
+            let (Type::Scalar(to), true) = (
+                base,
+                !self.eat("const") && !matches!(self.look(), "*" | "&"),
+            ) else {
+                return None;
+            };
             let _ = self.eat("restrict");
             return Some(Type::Pointer { constant, to });
         }
         if self.eat("&") {
             let fine = self.cpp && self.look() != "&" && base != Type::Void;
-            return fine.then(|| Type::Reference { constant, to: Box::new(base) });
+            return fine.then(|| Type::Reference {
+                constant,
+                to: Box::new(base),
+            });
         }
         Some(base)
     }
@@ -146,7 +165,10 @@ impl<'a> Cursor<'a> {
         }
         if matches!(word, "bool" | "_Bool") {
             self.at += 1;
-            return Some(Type::Scalar(Scalar { words: if self.cpp { "bool" } else { "_Bool" }, whole: false }));
+            return Some(Type::Scalar(Scalar {
+                words: if self.cpp { "bool" } else { "_Bool" },
+                whole: false,
+            }));
         }
         self.scalar().map(Type::Scalar)
     }
@@ -173,21 +195,34 @@ impl<'a> Cursor<'a> {
         words.sort_unstable();
         let whole = |words| Some(Scalar { words, whole: true });
         match words[..] {
-            ["float"] => Some(Scalar { words: "float", whole: false }),
-            ["double"] => Some(Scalar { words: "double", whole: false }),
+            ["float"] => Some(Scalar {
+                words: "float",
+                whole: false,
+            }),
+            ["double"] => Some(Scalar {
+                words: "double",
+                whole: false,
+            }),
             ["char"] => whole("char"),
             ["char", "signed"] => whole("signed char"),
             ["char", "unsigned"] => whole("unsigned char"),
-            ["short"] | ["int", "short"] | ["short", "signed"] | ["int", "short", "signed"] => whole("short"),
+            ["short"] | ["int", "short"] | ["short", "signed"] | ["int", "short", "signed"] => {
+                whole("short")
+            }
             ["short", "unsigned"] | ["int", "short", "unsigned"] => whole("unsigned short"),
             ["int"] | ["signed"] | ["int", "signed"] => whole("int"),
             ["unsigned"] | ["int", "unsigned"] => whole("unsigned int"),
-            ["long"] | ["int", "long"] | ["long", "signed"] | ["int", "long", "signed"] => whole("long"),
-            ["long", "unsigned"] | ["int", "long", "unsigned"] => whole("unsigned long"),
-            ["long", "long"] | ["int", "long", "long"] | ["long", "long", "signed"] | ["int", "long", "long", "signed"] => {
-                whole("long long")
+            ["long"] | ["int", "long"] | ["long", "signed"] | ["int", "long", "signed"] => {
+                whole("long")
             }
-            ["long", "long", "unsigned"] | ["int", "long", "long", "unsigned"] => whole("unsigned long long"),
+            ["long", "unsigned"] | ["int", "long", "unsigned"] => whole("unsigned long"),
+            ["long", "long"]
+            | ["int", "long", "long"]
+            | ["long", "long", "signed"]
+            | ["int", "long", "long", "signed"] => whole("long long"),
+            ["long", "long", "unsigned"] | ["int", "long", "long", "unsigned"] => {
+                whole("unsigned long long")
+            }
             _ => None,
         }
     }

@@ -1,4 +1,5 @@
-//! The top level of Go code, read from its tokens: whatever is not plainly understood is only a name.
+//! The top level of Go code, read from its tokens: whatever is not plainly understood is only a
+//! name.
 
 use super::{
     super::tokens::Token,
@@ -37,7 +38,11 @@ pub(super) struct Declared {
 /// Goes through the top level of the code.
 pub(super) fn declared(code: &str, words: &[Token<'_>]) -> Declared {
     let mut all = Declared::default();
-    let mut cursor = Cursor { text: code, words, at: 0 };
+    let mut cursor = Cursor {
+        text: code,
+        words,
+        at: 0,
+    };
     while cursor.at < words.len() {
         match cursor.look() {
             "func" => function(&mut cursor, &mut all),
@@ -91,9 +96,13 @@ fn declare_value(cursor: &mut Cursor<'_>, all: &mut Declared) {
 fn error_text(cursor: &mut Cursor<'_>) -> Option<String> {
     cursor.eat("=").then_some(())?;
     let maker = (cursor.take(), cursor.take(), cursor.take());
-    (cursor.eat("(") && matches!(maker, ("errors", ".", "New") | ("fmt", ".", "Errorf"))).then_some(())?;
+    (cursor.eat("(") && matches!(maker, ("errors", ".", "New") | ("fmt", ".", "Errorf")))
+        .then_some(())?;
     let inside = cursor.gap().trim().strip_prefix('"')?.strip_suffix('"')?;
-    let plain = inside.len() <= 500 && inside.chars().all(|c| !c.is_control() && !matches!(c, '"' | '\\' | '%'));
+    let plain = inside.len() <= 500
+        && inside
+            .chars()
+            .all(|c| !c.is_control() && !matches!(c, '"' | '\\' | '%'));
     (plain && cursor.look() == ")").then(|| inside.to_owned())
 }
 
@@ -101,7 +110,11 @@ fn declare_type(cursor: &mut Cursor<'_>, all: &mut Declared) {
     let name = cursor.take().to_owned();
     all.names.push(name.clone());
     let mut ahead = cursor.clone();
-    let shape = if ahead.eat("struct") { fields(&mut ahead).map(Shape::Struct) } else { defined(&mut ahead).map(Shape::Of) };
+    let shape = if ahead.eat("struct") {
+        fields(&mut ahead).map(Shape::Struct)
+    } else {
+        defined(&mut ahead).map(Shape::Of)
+    };
     if shape.is_some() {
         cursor.at = ahead.at;
     }
@@ -111,7 +124,9 @@ fn declare_type(cursor: &mut Cursor<'_>, all: &mut Declared) {
 
 /// `type Name Other`, with nothing behind it on its line.
 fn defined(cursor: &mut Cursor<'_>) -> Option<Type> {
-    let ty = cursor.ty().filter(|ty| !matches!(ty, Type::Error | Type::Lock(_) | Type::Pointer(_)))?;
+    let ty = cursor
+        .ty()
+        .filter(|ty| !matches!(ty, Type::Error | Type::Lock(_) | Type::Pointer(_)))?;
     (cursor.gap().contains('\n') || matches!(cursor.look(), "" | ";" | ")")).then_some(ty)
 }
 
@@ -125,17 +140,25 @@ fn fields(cursor: &mut Cursor<'_>) -> Option<Vec<(String, Type)>> {
             names.push(cursor.take());
         }
         let same_line = !cursor.gap().contains('\n');
-        let ty = cursor.ty().filter(|ty| same_line && *ty != Type::Error && names.iter().all(|name| is_name(name)))?;
+        let ty = cursor.ty().filter(|ty| {
+            same_line && *ty != Type::Error && names.iter().all(|name| is_name(name))
+        })?;
         found.extend(names.into_iter().map(|name| (name.to_owned(), ty.clone())));
         let gap = cursor.gap();
-        (!gap.contains(['"', '`']) && (gap.contains('\n') || cursor.look() == "}" || cursor.eat(";"))).then_some(())?;
+        (!gap.contains(['"', '`'])
+            && (gap.contains('\n') || cursor.look() == "}" || cursor.eat(";")))
+        .then_some(())?;
     }
     Some(found)
 }
 
 fn function(cursor: &mut Cursor<'_>, all: &mut Declared) {
     cursor.at += 1;
-    let owner = if cursor.look() == "(" { receiver(cursor) } else { None };
+    let owner = if cursor.look() == "(" {
+        receiver(cursor)
+    } else {
+        None
+    };
     let is_method = cursor.words[cursor.at - 1].text == ")";
     let name = cursor.take().to_owned();
     let made = signature(&mut cursor.clone(), &name, owner.clone());
@@ -148,8 +171,14 @@ fn function(cursor: &mut Cursor<'_>, all: &mut Declared) {
         }
     }
     // To the body, past whatever brackets come before it.
-    while cursor.at < cursor.words.len() && !matches!(cursor.look(), "{" | "func" | "type" | "var" | "const") {
-        if matches!(cursor.look(), "(" | "[") { cursor.skip() } else { cursor.at += 1 }
+    while cursor.at < cursor.words.len()
+        && !matches!(cursor.look(), "{" | "func" | "type" | "var" | "const")
+    {
+        if matches!(cursor.look(), "(" | "[") {
+            cursor.skip()
+        } else {
+            cursor.at += 1
+        }
     }
     if cursor.look() == "{" {
         cursor.skip();
@@ -169,15 +198,28 @@ fn receiver(cursor: &mut Cursor<'_>) -> Option<(bool, String)> {
     (may_declare(name) && matches!(ahead.look(), ")" | "[")).then(|| (pointer, name.to_owned()))
 }
 
-fn signature(cursor: &mut Cursor<'_>, name: &str, receiver: Option<(bool, String)>) -> Option<Function> {
+fn signature(
+    cursor: &mut Cursor<'_>,
+    name: &str,
+    receiver: Option<(bool, String)>,
+) -> Option<Function> {
     let (given, variadic) = list(cursor)?;
     let results = match cursor.look() {
         "{" => Vec::new(),
         "(" => list(cursor).filter(|(_, variadic)| !variadic)?.0,
         _ => vec![cursor.ty()?],
     };
-    let locked = given.iter().chain(&results).any(|ty| matches!(ty, Type::Lock(_)));
-    (cursor.look() == "{" && !locked).then(|| Function { name: name.to_owned(), receiver, given, variadic, results })
+    let locked = given
+        .iter()
+        .chain(&results)
+        .any(|ty| matches!(ty, Type::Lock(_)));
+    (cursor.look() == "{" && !locked).then(|| Function {
+        name: name.to_owned(),
+        receiver,
+        given,
+        variadic,
+        results,
+    })
 }
 
 /// Types between parentheses, with or without names before them; whether the last takes any number.
@@ -196,7 +238,13 @@ fn list(cursor: &mut Cursor<'_>) -> Option<(Vec<Type>, bool)> {
     }
     let variadic = parts.last().is_some_and(|last| last.2);
     if parts.iter().all(|(_, named, _)| named.is_none()) {
-        return Some((parts.into_iter().map(|(alone, _, _)| alone).collect::<Option<_>>()?, variadic));
+        return Some((
+            parts
+                .into_iter()
+                .map(|(alone, _, _)| alone)
+                .collect::<Option<_>>()?,
+            variadic,
+        ));
     }
     // Names share the type that follows them.
     let mut types: Vec<Type> = Vec::new();
@@ -217,9 +265,15 @@ fn part(cursor: &mut Cursor<'_>, named: bool) -> Option<(Type, usize, bool)> {
     cursor.at += if dots { 3 } else { 0 };
     // A name alone may be a type that is not plain, and is one name of several then.
     let ty = if !named && is_name(cursor.look()) && matches!(cursor.ahead(1), "," | ")") {
-        cursor.clone().ty().unwrap_or(Type::Named(cursor.look().to_owned()))
+        cursor
+            .clone()
+            .ty()
+            .unwrap_or(Type::Named(cursor.look().to_owned()))
     } else {
-        return cursor.ty().filter(|_| matches!(cursor.look(), "," | ")")).map(|ty| (ty, cursor.at, dots));
+        return cursor
+            .ty()
+            .filter(|_| matches!(cursor.look(), "," | ")"))
+            .map(|ty| (ty, cursor.at, dots));
     };
     Some((ty, cursor.at + 1, dots))
 }

@@ -1,15 +1,20 @@
-//! Types of Go that cross between two processes: plain data, read from tokens and printed again in words of our own.
+//! Types of Go that cross between two processes: plain data, read from tokens and printed again in
+//! words of our own.
 
 use super::super::tokens::Token;
 use std::fmt::{self, Display, Formatter};
 
 /// Types that Go has itself and whose values are plain.
-const BASIC: &str = "bool string int int8 int16 int32 int64 uint uint8 uint16 uint32 uint64 uintptr byte rune float32 float64 complex64 \
+const BASIC: &str = "bool string int int8 int16 int32 int64 uint uint8 uint16 uint32 uint64 \
+    uintptr byte rune float32 float64 complex64 \
     complex128";
-const KEYWORDS: &str = "break case chan const continue default defer else fallthrough for func go goto if import interface map \
+const KEYWORDS: &str = "break case chan const continue default defer else fallthrough for func go \
+    goto if import interface map \
     package range return select struct switch type var";
-/// Other names that mean something without being declared; code that declares one gives it another meaning.
-const PREDECLARED: &str = "any comparable error true false iota nil append cap close complex copy delete imag len make new panic \
+/// Other names that mean something without being declared; code that declares one gives it another
+/// meaning.
+const PREDECLARED: &str = "any comparable error true false iota nil append cap close complex copy \
+    delete imag len make new panic \
     print println real recover";
 /// The deepest type that is understood, and the longest array.
 const DEPTH: usize = 8;
@@ -83,7 +88,10 @@ pub(super) fn is_name(text: &str) -> bool {
 
 /// Whether Go gives that name a meaning itself.
 pub(super) fn is_predeclared(text: &str) -> bool {
-    BASIC.split(' ').chain(PREDECLARED.split(' ')).any(|word| word == text)
+    BASIC
+        .split(' ')
+        .chain(PREDECLARED.split(' '))
+        .any(|word| word == text)
 }
 
 /// Whether it may be declared beside the tests: plain, Go's own names and ours left out.
@@ -124,8 +132,15 @@ impl<'a> Cursor<'a> {
     /// What stands between the last token and the next one: blanks, comments, strings.
     pub(super) fn gap(&self) -> &'a str {
         let end = |word: &Token<'_>| word.at + word.text.len();
-        let from = self.at.checked_sub(1).and_then(|last| self.words.get(last)).map_or(0, end);
-        let to = self.words.get(self.at).map_or(self.text.len(), |word| word.at);
+        let from = self
+            .at
+            .checked_sub(1)
+            .and_then(|last| self.words.get(last))
+            .map_or(0, end);
+        let to = self
+            .words
+            .get(self.at)
+            .map_or(self.text.len(), |word| word.at);
         self.text.get(from..to).unwrap_or_default()
     }
 
@@ -173,7 +188,9 @@ impl<'a> Cursor<'a> {
             },
             name => match BASIC.split(' ').find(|basic| *basic == name) {
                 Some(basic) => Type::Basic(basic),
-                None if may_declare(name) && !matches!(self.look(), "." | "[") => Type::Named(name.to_owned()),
+                None if may_declare(name) && !matches!(self.look(), "." | "[") => {
+                    Type::Named(name.to_owned())
+                }
                 None => return None,
             },
         })

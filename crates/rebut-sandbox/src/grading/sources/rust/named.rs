@@ -1,8 +1,8 @@
 //! Which names of the tests may be types of the code: those that stand alone or behind its name,
 //! and that the tests have from nowhere else.
 //!
-//! Code that has a type by a word which the tests only happen to hold could answer for it by methods of its
-//! own (`parse("x").is_ok()`).
+//! Code that has a type by a word which the tests only happen to hold could answer for it by
+//! methods of its own (`parse("x").is_ok()`).
 
 use super::{
     super::tokens::Token,
@@ -14,9 +14,13 @@ use std::collections::BTreeSet;
 const CODE: &[&str] = &["solution", "super", "crate", "self"];
 /// What has nothing of the code.
 const LIBRARY: &[&str] = &["std", "core", "alloc"];
-/// What comes with all names of a module of the library. Of any other module it is not known what comes.
+/// What comes with all names of a module of the library. Of any other module it is not known what
+/// comes.
 const GLOBS: &[(&str, &str)] = &[
-    ("collections", "BinaryHeap LinkedList BTreeMap BTreeSet HashMap HashSet VecDeque Bound TryReserveError"),
+    (
+        "collections",
+        "BinaryHeap LinkedList BTreeMap BTreeSet HashMap HashSet VecDeque Bound TryReserveError",
+    ),
     ("prelude", ""),
     ("v1", ""),
     ("rust_2021", ""),
@@ -24,16 +28,23 @@ const GLOBS: &[(&str, &str)] = &[
     ("Ordering", "Less Equal Greater"),
 ];
 /// Words before the name of an item.
-const ITEMS: &[&str] = &["struct", "enum", "union", "type", "trait", "const", "static", "mod", "fn", "let"];
+const ITEMS: &[&str] = &[
+    "struct", "enum", "union", "type", "trait", "const", "static", "mod", "fn", "let",
+];
 /// The deepest group of a `use`.
 const DEPTH: usize = 32;
 
-/// The words that may name types of the code. Nothing where tests take in all its names within a function:
-/// these would come before names of
-/// their own.
+/// The words that may name types of the code. Nothing where tests take in all its names within a
+/// function: these would come before names of their own.
 pub(super) fn named<'a>(words: &'a [Token<'a>]) -> Option<BTreeSet<&'a str>> {
     let uses = uses(words);
-    let is_hidden = |one: &Use<'_>| one.within && one.leaves.iter().any(|leaf| leaf.name == "*" && !LIBRARY.contains(&leaf.path[0]));
+    let is_hidden = |one: &Use<'_>| {
+        one.within
+            && one
+                .leaves
+                .iter()
+                .any(|leaf| leaf.name == "*" && !LIBRARY.contains(&leaf.path[0]))
+    };
     (!uses.iter().any(is_hidden)).then_some(())?;
     let mut own: BTreeSet<&str> = items(words);
     let mut roots: BTreeSet<&str> = CODE.iter().copied().collect();
@@ -52,7 +63,9 @@ pub(super) fn named<'a>(words: &'a [Token<'a>]) -> Option<BTreeSet<&'a str>> {
                 roots.insert(name);
             }
             (name, Some(last)) if is_code => {
-                let is_direct = leaf.path[..leaf.path.len() - 1].iter().all(|part| roots.contains(part));
+                let is_direct = leaf.path[..leaf.path.len() - 1]
+                    .iter()
+                    .all(|part| roots.contains(part));
                 found.extend(is_direct.then_some(*last));
                 own.extend((name != *last).then_some(name));
             }
@@ -63,7 +76,10 @@ pub(super) fn named<'a>(words: &'a [Token<'a>]) -> Option<BTreeSet<&'a str>> {
     }
     let within_use = |at: usize| uses.iter().any(|one| one.from <= at && at < one.to);
     let free = (0..words.len()).filter(|at| !within_use(*at) && is_name(words[*at].text));
-    found.extend(free.filter(|at| may_mean(words, *at, &roots, all_alone)).map(|at| words[at].text));
+    found.extend(
+        free.filter(|at| may_mean(words, *at, &roots, all_alone))
+            .map(|at| words[at].text),
+    );
     found.retain(|name| !own.contains(name));
     Some(found)
 }
@@ -86,7 +102,11 @@ fn items<'a>(words: &[Token<'a>]) -> BTreeSet<&'a str> {
         if ITEMS.contains(&word.text) {
             let by = if look(1) == "mut" { 2 } else { 1 };
             found.extend(is_name(look(by)).then(|| look(by)));
-            found.extend(if look(by + 1) == "<" { generics(words, at + by + 1) } else { Vec::new() });
+            found.extend(if look(by + 1) == "<" {
+                generics(words, at + by + 1)
+            } else {
+                Vec::new()
+            });
         }
         if matches!(word.text, "impl" | "for") && look(1) == "<" {
             found.extend(generics(words, at + 1));
@@ -147,10 +167,26 @@ fn uses<'a>(words: &'a [Token<'a>]) -> Vec<Use<'a>> {
                 braces.pop();
             }
             "use" => {
-                to = words[at..].iter().position(|word| word.text == ";").map_or(words.len(), |end| at + end);
+                to = words[at..]
+                    .iter()
+                    .position(|word| word.text == ";")
+                    .map_or(words.len(), |end| at + end);
                 let mut leaves = Vec::new();
-                tree(&mut Cursor { words: &words[..to], at: at + 1 }, &mut Vec::new(), &mut leaves, DEPTH);
-                found.push(Use { from: at, to, within: braces.contains(&false), leaves });
+                tree(
+                    &mut Cursor {
+                        words: &words[..to],
+                        at: at + 1,
+                    },
+                    &mut Vec::new(),
+                    &mut leaves,
+                    DEPTH,
+                );
+                found.push(Use {
+                    from: at,
+                    to,
+                    within: braces.contains(&false),
+                    leaves,
+                });
             }
             _ => {}
         }
@@ -158,7 +194,12 @@ fn uses<'a>(words: &'a [Token<'a>]) -> Vec<Use<'a>> {
     found
 }
 
-fn tree<'a>(cursor: &mut Cursor<'a>, path: &mut Vec<&'a str>, leaves: &mut Vec<Leaf<'a>>, left: usize) -> Option<()> {
+fn tree<'a>(
+    cursor: &mut Cursor<'a>,
+    path: &mut Vec<&'a str>,
+    leaves: &mut Vec<Leaf<'a>>,
+    left: usize,
+) -> Option<()> {
     let (left, length) = (left.checked_sub(1)?, path.len());
     cursor.colons();
     loop {
@@ -188,7 +229,10 @@ fn tree<'a>(cursor: &mut Cursor<'a>, path: &mut Vec<&'a str>, leaves: &mut Vec<L
                 cursor.words.get(cursor.at - 1)?.text
             }
         };
-        leaves.extend((!path.is_empty()).then(|| Leaf { path: path.clone(), name }));
+        leaves.extend((!path.is_empty()).then(|| Leaf {
+            path: path.clone(),
+            name,
+        }));
         break;
     }
     path.truncate(length);
@@ -208,39 +252,69 @@ mod tests {
         let rows = [
             ("use solution::*; T::new(); x.U(); V", Some("T V")),
             ("use solution::*; use std::time::T; T::new(); U", Some("U")),
-            ("use solution::*; use std::{a::{self, T}, b::c as U, V}; T U V", Some("")),
+            (
+                "use solution::*; use std::{a::{self, T}, b::c as U, V}; T U V",
+                Some(""),
+            ),
             ("use solution::{T, a::U, W as V}; T U V", Some("T U")),
-            ("use solution as s; fn a() { s::T; std::U::V; Some::<V>(1) }", Some("T V")),
+            (
+                "use solution as s; fn a() { s::T; std::U::V; Some::<V>(1) }",
+                Some("T V"),
+            ),
             ("use std::time; use time::T; T U", Some("U")),
             ("use time::T; use std::time; T U", Some("U")),
-            ("fn a<'a, T: A<U>, const V: usize>(x: T) -> U { }", Some("U")),
+            (
+                "fn a<'a, T: A<U>, const V: usize>(x: T) -> U { }",
+                Some("U"),
+            ),
             ("impl<T> X for U<T> { type V = T; }", Some("U")),
             ("struct T { x: U } const V: u8 = 1; T V", Some("U")),
-            ("macro_rules! m { ($T:ty) => { $T } } E::U; <V as E>::T; 'U: loop {}", Some("V")),
-            ("use solution::*; use std::sync::atomic::*; T super::U crate::V", Some("U V")),
+            (
+                "macro_rules! m { ($T:ty) => { $T } } E::U; <V as E>::T; 'U: loop {}",
+                Some("V"),
+            ),
+            (
+                "use solution::*; use std::sync::atomic::*; T super::U crate::V",
+                Some("U V"),
+            ),
             ("use solution::*; use std::collections::*; T", Some("T")),
-            ("mod a { use super::*; fn b() { use solution::T; T } }", Some("T")),
+            (
+                "mod a { use super::*; fn b() { use solution::T; T } }",
+                Some("T"),
+            ),
             ("mod a { fn b() { use solution::*; T } }", None),
-            ("mod a { fn b() { use std::fmt::*; T; solution::U } }", Some("U")),
+            (
+                "mod a { fn b() { use std::fmt::*; T; solution::U } }",
+                Some("U"),
+            ),
         ];
         for (tests, expected) in rows {
             let words = tokens(tests, Dialect::Rust);
             let found = named(&words);
-            let of_three =
-                |found: BTreeSet<&str>| ["T", "U", "V"].into_iter().filter(|one| found.contains(one)).collect::<Vec<_>>().join(" ");
+            let of_three = |found: BTreeSet<&str>| {
+                ["T", "U", "V"]
+                    .into_iter()
+                    .filter(|one| found.contains(one))
+                    .collect::<Vec<_>>()
+                    .join(" ")
+            };
             assert_eq!(found.map(of_three).as_deref(), expected, "{tests}");
         }
     }
 
     #[test]
     fn any_text_is_read_to_its_end() {
-        let parts =
-            ["use", "solution", "::", ":", "{", "}", "*", ",", ";", "as", "self", "T", "fn", "<", ">", "-", "mod", "impl", "'", "$"];
+        let parts = [
+            "use", "solution", "::", ":", "{", "}", "*", ",", ";", "as", "self", "T", "fn", "<",
+            ">", "-", "mod", "impl", "'", "$",
+        ];
         let mut state = 1_u64;
         for _ in 0..4_000 {
             let mut text = String::new();
             for _ in 0..24 {
-                state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+                state = state
+                    .wrapping_mul(6_364_136_223_846_793_005)
+                    .wrapping_add(1_442_695_040_888_963_407);
                 text.push_str(parts[usize::try_from(state >> 33).unwrap_or(0) % parts.len()]);
                 text.push_str(if state & 1 == 0 { " " } else { "" });
             }

@@ -1,4 +1,5 @@
-//! What code offers at its top level, as far as it can be understood without a doubt. What is not understood is not offered.
+//! What code offers at its top level, as far as it can be understood without a doubt. What is not
+//! understood is not offered.
 
 use super::{
     super::tokens::{Dialect, tokens},
@@ -69,22 +70,42 @@ pub(super) struct Const {
     pub value: String,
 }
 
-/// Names that mean something to whoever writes tests. An item of the code with such a name is not offered.
-const TAKEN: &str = "std core alloc solution checks harness test main drop str i8 i16 i32 i64 i128 isize u8 u16 u32 u64 u128 usize f16 f32 \
-    f64 f128 bool char Vec String Option Some None Result Ok Err Box HashMap BTreeMap HashSet BTreeSet VecDeque Ordering \
-    ToString ToOwned Into From TryFrom TryInto AsyncFn AsyncFnMut AsyncFnOnce Iterator IntoIterator FromIterator Extend \
-    DoubleEndedIterator ExactSizeIterator Clone Copy Debug Default Eq PartialEq Ord PartialOrd Hash Send Sync Sized Unpin \
+/// Names that mean something to whoever writes tests. An item of the code with such a name is not
+/// offered.
+const TAKEN: &str = "std core alloc solution checks harness test main drop str i8 i16 i32 i64 i128 \
+    isize u8 u16 u32 u64 u128 usize f16 f32 \
+    f64 f128 bool char Vec String Option Some None Result Ok Err Box HashMap BTreeMap HashSet \
+    BTreeSet VecDeque Ordering \
+    ToString ToOwned Into From TryFrom TryInto AsyncFn AsyncFnMut AsyncFnOnce Iterator \
+    IntoIterator FromIterator Extend \
+    DoubleEndedIterator ExactSizeIterator Clone Copy Debug Default Eq PartialEq Ord PartialOrd \
+    Hash Send Sync Sized Unpin \
     Drop Fn FnMut FnOnce AsRef AsMut Future IntoFuture size_of align_of size_of_val align_of_val";
 
 /// Attributes that change nothing of what an item means to its callers.
-const HARMLESS: &[&str] =
-    &["derive", "doc", "inline", "must_use", "allow", "warn", "deny", "expect", "track_caller", "cold", "repr", "rustfmt"];
+const HARMLESS: &[&str] = &[
+    "derive",
+    "doc",
+    "inline",
+    "must_use",
+    "allow",
+    "warn",
+    "deny",
+    "expect",
+    "track_caller",
+    "cold",
+    "repr",
+    "rustfmt",
+];
 
 fn is_free(name: &str) -> bool {
-    is_name(name) && !TAKEN.split(' ').any(|taken| taken == name) && !name.to_ascii_lowercase().starts_with("rebut")
+    is_name(name)
+        && !TAKEN.split(' ').any(|taken| taken == name)
+        && !name.to_ascii_lowercase().starts_with("rebut")
 }
 
-/// A name that no variable has: a constant or a type called `item` would take the place of the `item` in `while let Some(item) = …`.
+/// A name that no variable has: a constant or a type called `item` would take the place of the
+/// `item` in `while let Some(item) = …`.
 fn is_large(name: &str) -> bool {
     is_free(name) && name.starts_with(|c: char| c.is_ascii_uppercase())
 }
@@ -98,7 +119,10 @@ fn is_all_large(name: &str) -> bool {
 pub(super) fn surface(code: &str) -> Surface {
     let words = tokens(code, Dialect::Rust);
     let mut found = Surface::default();
-    let mut cursor = Cursor { words: &words, at: 0 };
+    let mut cursor = Cursor {
+        words: &words,
+        at: 0,
+    };
     while cursor.at < words.len() {
         let head = head(&mut cursor);
         let start = cursor.clone();
@@ -106,7 +130,10 @@ pub(super) fn surface(code: &str) -> Surface {
         if head.odd {
             continue;
         }
-        let inner = Cursor { words: &words[..cursor.at], at: start.at };
+        let inner = Cursor {
+            words: &words[..cursor.at],
+            at: start.at,
+        };
         let _ = item(&head, inner, &mut found);
     }
     found.without_doubles();
@@ -130,11 +157,17 @@ fn head(cursor: &mut Cursor<'_>) -> Head {
         cursor.take("!");
         let start = cursor.at;
         cursor.group();
-        let inner: Vec<&str> = cursor.words[start.min(cursor.at)..cursor.at].iter().map(|word| word.text).collect();
+        let inner: Vec<&str> = cursor.words[start.min(cursor.at)..cursor.at]
+            .iter()
+            .map(|word| word.text)
+            .collect();
         match inner.get(1) {
-            Some(&"derive") => {
-                head.derives.extend(inner.iter().filter(|word| is_name(word) && **word != "derive").map(|word| (*word).to_owned()))
-            }
+            Some(&"derive") => head.derives.extend(
+                inner
+                    .iter()
+                    .filter(|word| is_name(word) && **word != "derive")
+                    .map(|word| (*word).to_owned()),
+            ),
             Some(&"default") if inner.len() == 3 => head.default = true,
             Some(word) if HARMLESS.contains(word) => {}
             _ => head.odd = true,
@@ -174,19 +207,40 @@ fn item(head: &Head, mut cursor: Cursor<'_>, found: &mut Surface) -> Option<()> 
         let is_enum = cursor.take("enum");
         let name = cursor.name().filter(|name| is_large(name))?.to_owned();
         let simple = cursor.peek() != "<";
-        let shape = if is_enum { variants(cursor) } else { fields(&mut cursor, false).map(Shape::Struct) };
-        found.types.push(Type { public: head.public, name, derives: head.derives.clone(), shape: shape.filter(|_| simple), simple });
+        let shape = if is_enum {
+            variants(cursor)
+        } else {
+            fields(&mut cursor, false).map(Shape::Struct)
+        };
+        found.types.push(Type {
+            public: head.public,
+            name,
+            derives: head.derives.clone(),
+            shape: shape.filter(|_| simple),
+            simple,
+        });
     } else if cursor.take("type") {
         let name = cursor.name().filter(|name| is_large(name))?.to_owned();
         cursor.want("=")?;
-        found.aliases.push((head.public, name, read(&mut cursor, None, DEPTH)?));
+        found
+            .aliases
+            .push((head.public, name, read(&mut cursor, None, DEPTH)?));
     } else if cursor.take("impl") {
         implementation(cursor, found)?;
     } else if cursor.take("use") {
         cursor.colons();
-        let words: Vec<&str> = cursor.words[cursor.at..].iter().map(|word| word.text).collect();
+        let words: Vec<&str> = cursor.words[cursor.at..]
+            .iter()
+            .map(|word| word.text)
+            .collect();
         let is_plain = words.first() == Some(&"std") && !words.contains(&"as");
-        let known = IMPORTS.iter().filter(|path| is_plain && path.rsplit(':').next().is_some_and(|name| words.contains(&name)));
+        let known = IMPORTS.iter().filter(|path| {
+            is_plain
+                && path
+                    .rsplit(':')
+                    .next()
+                    .is_some_and(|name| words.contains(&name))
+        });
         found.imports.extend(known.map(|path| (head.public, *path)));
     }
     Some(())
@@ -224,7 +278,9 @@ fn implementation(mut cursor: Cursor<'_>, found: &mut Surface) -> Option<()> {
         skip_item(&mut cursor);
         let words = &cursor.words[..cursor.at];
         if !head.odd {
-            found.functions.extend(function(&head, Cursor { words, at: start }, Some(first)));
+            found
+                .functions
+                .extend(function(&head, Cursor { words, at: start }, Some(first)));
         }
     }
     Some(())
@@ -264,7 +320,14 @@ fn function(head: &Head, mut cursor: Cursor<'_>, of: Option<&str>) -> Option<Fun
         Ty::Simple(UNIT)
     };
     cursor.want("{")?;
-    (params.len() <= 12).then_some(Function { public: head.public, of: of.map(str::to_owned), name, method, params, result })
+    (params.len() <= 12).then_some(Function {
+        public: head.public,
+        of: of.map(str::to_owned),
+        name,
+        method,
+        params,
+        result,
+    })
 }
 
 /// Past the name of a parameter, or the pattern in its place, to its type.
@@ -307,7 +370,10 @@ fn fields(cursor: &mut Cursor<'_>, of_variant: bool) -> Option<Fields> {
         let mut found = Vec::new();
         while !cursor.take(")") {
             let head = head(cursor);
-            found.push((head.public, read(cursor, None, DEPTH).filter(|_| !head.odd)?));
+            found.push((
+                head.public,
+                read(cursor, None, DEPTH).filter(|_| !head.odd)?,
+            ));
             if !cursor.take(",") && cursor.peek() != ")" {
                 return None;
             }
@@ -335,9 +401,16 @@ fn variants(mut cursor: Cursor<'_>) -> Option<Shape> {
     let mut found = Vec::new();
     while !cursor.take("}") {
         let head = head(&mut cursor);
-        let name = cursor.name().filter(|name| !head.odd && name.starts_with(|c: char| c.is_ascii_uppercase()))?.to_owned();
+        let name = cursor
+            .name()
+            .filter(|name| !head.odd && name.starts_with(|c: char| c.is_ascii_uppercase()))?
+            .to_owned();
         let holds = fields(&mut cursor, true)?;
-        let number = if cursor.take("=") { Some(i64::try_from(integer(&mut cursor)?).ok()?) } else { None };
+        let number = if cursor.take("=") {
+            Some(i64::try_from(integer(&mut cursor)?).ok()?)
+        } else {
+            None
+        };
         found.push((name, holds, number, head.default));
         if !cursor.take(",") && cursor.peek() != "}" {
             return None;
@@ -355,13 +428,22 @@ fn constant(head: &Head, mut cursor: Cursor<'_>) -> Option<Const> {
         Ty::Simple("bool") => {
             let value = cursor.peek();
             cursor.at += 1;
-            ["true", "false"].contains(&value).then(|| value.to_owned())?
+            ["true", "false"]
+                .contains(&value)
+                .then(|| value.to_owned())?
         }
-        Ty::Simple(kind) if kind.len() <= 5 && kind.starts_with(['i', 'u']) => integer(&mut cursor)?.to_string(),
+        Ty::Simple(kind) if kind.len() <= 5 && kind.starts_with(['i', 'u']) => {
+            integer(&mut cursor)?.to_string()
+        }
         _ => return None,
     };
     cursor.want(";")?;
-    Some(Const { public: head.public, name, ty, value })
+    Some(Const {
+        public: head.public,
+        name,
+        ty,
+        value,
+    })
 }
 
 /// A whole number that is written out.
@@ -369,12 +451,20 @@ fn integer(cursor: &mut Cursor<'_>) -> Option<i128> {
     let is_negative = cursor.take("-");
     let word = cursor.peek().replace('_', "");
     cursor.at += 1;
-    let kinds = ["i8", "i16", "i32", "i64", "i128", "isize", "u8", "u16", "u32", "u64", "u128", "usize"];
-    let digits = kinds.iter().find_map(|kind| word.strip_suffix(kind)).unwrap_or(&word);
-    let radix =
-        [("0x", 16), ("0o", 8), ("0b", 2)].into_iter().find_map(|(start, radix)| digits.strip_prefix(start).map(|rest| (rest, radix)));
+    let kinds = [
+        "i8", "i16", "i32", "i64", "i128", "isize", "u8", "u16", "u32", "u64", "u128", "usize",
+    ];
+    let digits = kinds
+        .iter()
+        .find_map(|kind| word.strip_suffix(kind))
+        .unwrap_or(&word);
+    let radix = [("0x", 16), ("0o", 8), ("0b", 2)]
+        .into_iter()
+        .find_map(|(start, radix)| digits.strip_prefix(start).map(|rest| (rest, radix)));
     let (digits, radix) = radix.unwrap_or((digits, 10));
-    let value = i128::from_str_radix(digits, radix).ok().filter(|value| *value >= 0)?;
+    let value = i128::from_str_radix(digits, radix)
+        .ok()
+        .filter(|value| *value >= 0)?;
     Some(if is_negative { -value } else { value })
 }
 
@@ -383,17 +473,31 @@ impl Surface {
     fn without_doubles(&mut self) {
         let mut seen: BTreeMap<(u8, String, String), usize> = BTreeMap::new();
         let of = |one: &Function| one.of.clone().unwrap_or_default();
-        let functions = self.functions.iter().map(|one| (0, of(one), one.name.clone()));
-        let types = self.types.iter().map(|one| &one.name).chain(self.aliases.iter().map(|(_, name, _)| name));
+        let functions = self
+            .functions
+            .iter()
+            .map(|one| (0, of(one), one.name.clone()));
+        let types = self
+            .types
+            .iter()
+            .map(|one| &one.name)
+            .chain(self.aliases.iter().map(|(_, name, _)| name));
         let types = types.map(|name| (1, String::new(), name.clone()));
-        let consts = self.consts.iter().map(|one| (2, String::new(), one.name.clone()));
+        let consts = self
+            .consts
+            .iter()
+            .map(|one| (2, String::new(), one.name.clone()));
         for key in functions.chain(types).chain(consts) {
             *seen.entry(key).or_default() += 1;
         }
         let once = |key: (u8, String, String)| seen.get(&key) == Some(&1);
-        self.functions.retain(|one| once((0, of(one), one.name.clone())));
-        self.types.retain(|one| once((1, String::new(), one.name.clone())));
-        self.aliases.retain(|(_, name, _)| once((1, String::new(), name.clone())));
-        self.consts.retain(|one| once((2, String::new(), one.name.clone())));
+        self.functions
+            .retain(|one| once((0, of(one), one.name.clone())));
+        self.types
+            .retain(|one| once((1, String::new(), one.name.clone())));
+        self.aliases
+            .retain(|(_, name, _)| once((1, String::new(), name.clone())));
+        self.consts
+            .retain(|one| once((2, String::new(), one.name.clone())));
     }
 }

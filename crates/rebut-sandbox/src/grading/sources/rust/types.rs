@@ -1,4 +1,5 @@
-//! The types that cross between the code and its tests: read from the code's words, and printed anew from what was understood.
+//! The types that cross between the code and its tests: read from the code's words, and printed
+//! anew from what was understood.
 
 use super::super::tokens::Token;
 
@@ -29,8 +30,10 @@ const TUPLE: usize = 8;
 const ARRAY: u32 = 1 << 16;
 
 /// Types without parameters, by the code's word for them.
-const SIMPLE: &[&str] =
-    &["i8", "i16", "i32", "i64", "i128", "isize", "u8", "u16", "u32", "u64", "u128", "usize", "f32", "f64", "bool", "char"];
+const SIMPLE: &[&str] = &[
+    "i8", "i16", "i32", "i64", "i128", "isize", "u8", "u16", "u32", "u64", "u128", "usize", "f32",
+    "f64", "bool", "char",
+];
 /// Types with parameters, how they are printed, and with how many.
 const WITH: &[(&str, &str, usize)] = &[
     ("Vec", "::std::vec::Vec", 1),
@@ -47,8 +50,21 @@ pub(super) const STRING: &str = "::std::string::String";
 pub(super) const ORDERING: &str = "::std::cmp::Ordering";
 pub(super) const UNIT: &str = "()";
 /// Where types of the standard library and of the code itself are named from.
-const BEFORE: &[&str] =
-    &["std", "core", "alloc", "collections", "vec", "string", "option", "result", "boxed", "cmp", "primitive", "crate", "self"];
+const BEFORE: &[&str] = &[
+    "std",
+    "core",
+    "alloc",
+    "collections",
+    "vec",
+    "string",
+    "option",
+    "result",
+    "boxed",
+    "cmp",
+    "primitive",
+    "crate",
+    "self",
+];
 
 /// Words that are read one by one.
 #[derive(Clone)]
@@ -105,20 +121,29 @@ impl<'a> Cursor<'a> {
 
     /// Goes past `::`.
     pub(super) fn colons(&mut self) -> bool {
-        let both = self.peek() == ":" && self.words.get(self.at + 1).is_some_and(|next| next.text == ":");
+        let both = self.peek() == ":"
+            && self
+                .words
+                .get(self.at + 1)
+                .is_some_and(|next| next.text == ":");
         self.at += if both { 2 } else { 0 };
         both
     }
 }
 
 /// Words of the language, which are no names; old and reserved ones too.
-const KEYWORDS: &str = "as async await break const continue crate dyn else enum extern false fn for gen if impl in let loop match mod move mut \
-    pub ref return self Self static struct super trait true type unsafe use where while abstract become box do final macro \
+const KEYWORDS: &str = "as async await break const continue crate dyn else enum extern false fn \
+    for gen if impl in let loop match mod move mut \
+    pub ref return self Self static struct super trait true type unsafe use where while abstract \
+    become box do final macro \
     override priv try typeof unsized virtual yield union auto default raw safe macro_rules";
 
-/// Whether a word is a plain name: letters of ASCII, digits, underscores, and no word of the language.
+/// Whether a word is a plain name: letters of ASCII, digits, underscores, and no word of the
+/// language.
 pub(super) fn is_name(word: &str) -> bool {
-    let plain = word.bytes().all(|byte| byte.is_ascii_alphanumeric() || byte == b'_');
+    let plain = word
+        .bytes()
+        .all(|byte| byte.is_ascii_alphanumeric() || byte == b'_');
     plain
         && word.len() <= 100
         && word.starts_with(|c: char| c.is_ascii_alphabetic() || c == '_')
@@ -133,14 +158,20 @@ pub(super) fn read(cursor: &mut Cursor<'_>, own: Option<&str>, depth: usize) -> 
         cursor.lifetime();
         let is_mut = cursor.take("mut");
         let inner = Box::new(behind(cursor, own, depth)?);
-        return Some(if is_mut { Ty::RefMut(inner) } else { Ty::Ref(inner) });
+        return Some(if is_mut {
+            Ty::RefMut(inner)
+        } else {
+            Ty::Ref(inner)
+        });
     }
     if cursor.take("(") {
         let mut parts = list(cursor, ")", own, depth)?;
         return match parts.len() {
             0 => Some(Ty::Simple(UNIT)),
             // `(T,)` is rare, and `(T)` is `T`: which of them it was is not told apart.
-            1 => parts.pop().filter(|_| cursor.words[cursor.at - 2].text != ","),
+            1 => parts
+                .pop()
+                .filter(|_| cursor.words[cursor.at - 2].text != ","),
             2..=TUPLE => Some(Ty::Tuple(parts)),
             _ => None,
         };
@@ -156,7 +187,11 @@ fn behind(cursor: &mut Cursor<'_>, own: Option<&str>, depth: usize) -> Option<Ty
     if cursor.take("str") {
         return Some(Ty::Str);
     }
-    if cursor.peek() == "[" { bracket(cursor, own, depth) } else { read(cursor, own, depth) }
+    if cursor.peek() == "[" {
+        bracket(cursor, own, depth)
+    } else {
+        read(cursor, own, depth)
+    }
 }
 
 /// `[T]` or `[T; 3]`.
@@ -167,7 +202,11 @@ fn bracket(cursor: &mut Cursor<'_>, own: Option<&str>, depth: usize) -> Option<T
         return Some(Ty::Slice(element));
     }
     cursor.want(";")?;
-    let length: u32 = cursor.peek().parse().ok().filter(|length| *length <= ARRAY)?;
+    let length: u32 = cursor
+        .peek()
+        .parse()
+        .ok()
+        .filter(|length| *length <= ARRAY)?;
     cursor.at += 1;
     cursor.want("]")?;
     Some(Ty::Array(element, length))
@@ -197,14 +236,25 @@ fn path(cursor: &mut Cursor<'_>, own: Option<&str>, depth: usize) -> Option<Ty> 
         *cursor = after;
     }
     if cursor.take("Self") {
-        return own.map(|own| Ty::Named(own.to_owned())).filter(|_| cursor.peek() != ":");
+        return own
+            .map(|own| Ty::Named(own.to_owned()))
+            .filter(|_| cursor.peek() != ":");
     }
     let name = cursor.name()?;
     if name == "Box" && any_error(cursor) {
         return Some(Ty::Simple("::std::boxed::Box<dyn ::std::error::Error>"));
     }
-    let parameters = if cursor.take("<") { list(cursor, ">", own, depth)? } else { Vec::new() };
-    if cursor.peek() == ":" && cursor.words.get(cursor.at + 1).is_some_and(|next| next.text == ":") {
+    let parameters = if cursor.take("<") {
+        list(cursor, ">", own, depth)?
+    } else {
+        Vec::new()
+    };
+    if cursor.peek() == ":"
+        && cursor
+            .words
+            .get(cursor.at + 1)
+            .is_some_and(|next| next.text == ":")
+    {
         return None;
     }
     if let Some((_, printed, count)) = WITH.iter().find(|(known, ..)| *known == name) {
@@ -213,12 +263,14 @@ fn path(cursor: &mut Cursor<'_>, own: Option<&str>, depth: usize) -> Option<Ty> 
     if !parameters.is_empty() {
         return None;
     }
-    Some(match (name, SIMPLE.iter().find(|simple| **simple == name)) {
-        (_, Some(simple)) => Ty::Simple(simple),
-        ("String", _) => Ty::Simple(STRING),
-        ("Ordering", _) => Ty::Simple(ORDERING),
-        _ => Ty::Named(name.to_owned()),
-    })
+    Some(
+        match (name, SIMPLE.iter().find(|simple| **simple == name)) {
+            (_, Some(simple)) => Ty::Simple(simple),
+            ("String", _) => Ty::Simple(STRING),
+            ("Ordering", _) => Ty::Simple(ORDERING),
+            _ => Ty::Named(name.to_owned()),
+        },
+    )
 }
 
 /// Goes past `<dyn Error>`, an error of any kind: its words cross.
@@ -228,7 +280,10 @@ fn any_error(cursor: &mut Cursor<'_>) -> bool {
         return false;
     }
     ahead.colons();
-    while matches!(ahead.peek(), "std" | "core" | "error") && ahead.name().is_some() && ahead.colons() {}
+    while matches!(ahead.peek(), "std" | "core" | "error")
+        && ahead.name().is_some()
+        && ahead.colons()
+    {}
     let is_error = ahead.take("Error") && ahead.take(">");
     if is_error {
         *cursor = ahead;
@@ -241,9 +296,16 @@ impl Ty {
         Self::Simple(STRING)
     }
 
-    /// The type as it is printed: `life` stands behind every `&`, `home` before every name of the code.
+    /// The type as it is printed: `life` stands behind every `&`, `home` before every name of the
+    /// code.
     pub(super) fn print(&self, life: &str, home: &str) -> String {
-        let all = |types: &[Ty]| types.iter().map(|ty| ty.print(life, home)).collect::<Vec<_>>().join(", ");
+        let all = |types: &[Ty]| {
+            types
+                .iter()
+                .map(|ty| ty.print(life, home))
+                .collect::<Vec<_>>()
+                .join(", ")
+        };
         match self {
             Self::Simple(name) => (*name).to_owned(),
             Self::Of(name, parameters) => format!("{name}<{}>", all(parameters)),
@@ -262,7 +324,9 @@ impl Ty {
         match self {
             Self::Simple(_) | Self::Str | Self::Named(_) => Vec::new(),
             Self::Of(_, parts) | Self::Tuple(parts) => parts.iter().collect(),
-            Self::Array(inner, _) | Self::Slice(inner) | Self::Ref(inner) | Self::RefMut(inner) => vec![inner],
+            Self::Array(inner, _) | Self::Slice(inner) | Self::Ref(inner) | Self::RefMut(inner) => {
+                vec![inner]
+            }
         }
     }
 
@@ -271,12 +335,18 @@ impl Ty {
         is(self) || self.parts().into_iter().any(|part| part.any(is))
     }
 
-    /// The type with the code's other names for types replaced by what they mean; nothing where that becomes too large.
+    /// The type with the code's other names for types replaced by what they mean; nothing where
+    /// that becomes too large.
     pub(super) fn resolve(&self, aliases: &[(bool, String, Ty)]) -> Option<Self> {
         self.resolved(aliases, DEPTH, &mut 200)
     }
 
-    fn resolved(&self, aliases: &[(bool, String, Ty)], depth: usize, left: &mut usize) -> Option<Self> {
+    fn resolved(
+        &self,
+        aliases: &[(bool, String, Ty)],
+        depth: usize,
+        left: &mut usize,
+    ) -> Option<Self> {
         let depth = depth.checked_sub(1)?;
         *left = left.checked_sub(1)?;
         let mut one = |ty: &Ty| ty.resolved(aliases, depth, left);
