@@ -1,7 +1,7 @@
 //! Arbitrary bytes as a journal file: whatever is read must come out the same when it is written again.
 #![no_main]
 
-use rebut_engine::{audit, portable::Portable, view::View};
+use rebut_engine::{audit, journal_file::Portable, view::View};
 
 libfuzzer_sys::fuzz_target!(|bytes: &[u8]| {
     let text = String::from_utf8_lossy(bytes);

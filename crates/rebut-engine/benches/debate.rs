@@ -11,7 +11,7 @@ use rebut_engine::{
     Desk, DeskOptions, Start,
     agent::Role,
     formats::decide::{Choice, Config, Input},
-    memory::MemoryStore,
+    memory_store::MemoryStore,
     model::{Answer, Fault, Model, Models, Request, Usage},
     seal::Seal,
     store::Store,

@@ -4,7 +4,7 @@ use rebut_engine::{
     Desk, Start,
     agent::Role,
     formats::decide::{Choice, Config, Input},
-    memory::MemoryStore,
+    memory_store::MemoryStore,
     report,
 };
 use rebut_models::{Registry, rehearsal::RehearsalModel};

@@ -4,7 +4,7 @@
 use crate::{
     DebateId,
     event::Event,
-    portable::Portable,
+    journal_file::Portable,
     record::{Hash, Record},
     seal::Checkpoint,
     store::Session,

@@ -4,7 +4,7 @@
 use crate::{
     agent::Agent,
     event::Limits,
-    gating::LONGEST_GATE,
+    gate::LONGEST_GATE,
     model::{Fault, FaultKind, Price, Usage},
     outcome::{Limit, LimitMet},
     prompt::Prompt,

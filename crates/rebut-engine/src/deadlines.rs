@@ -121,6 +121,6 @@ impl Deadlines {
         let now = self.clock.instant();
         // A gate waits thirty days at most; what a journal says beyond that is far enough away.
         now.checked_add(Duration::try_from(left).unwrap_or_default())
-            .unwrap_or_else(|| now + Duration::from_secs(crate::gating::LONGEST_GATE))
+            .unwrap_or_else(|| now + Duration::from_secs(crate::gate::LONGEST_GATE))
     }
 }

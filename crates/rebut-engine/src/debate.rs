@@ -5,24 +5,24 @@
 use crate::{
     DebateId,
     agent::Agent,
-    barred::Barred,
     budget::Budget,
     clock::Clock,
     deadlines::Deadlines,
-    error::Halt,
+    disabled_models::Barred,
+    error::Stop,
     event::{Event, Limits, RoundCompleted, RoundStarted, Started, TurnCompleted},
+    fallback_report::{Answered, substitutions},
     journal::{Commit, Entry, Journal, RecordedTurn},
-    lanes::Lanes,
     model::{Deltas, Fault, FaultKind, Model},
     outcome::{Absence, Limit, LimitMet, Substitution},
     prompt::{Fence, Prompt},
+    rate_limit::Lanes,
     record::Place,
     replay::Recording,
     reply::{Check, Reply, Schema},
     sandbox::Sandbox,
     secrets::Scrubber,
-    substitution::{Answered, substitutions},
-    turn::{Exchange, Told},
+    turn::{Exchange, PromptSource},
 };
 use futures_util::future::join_all;
 use std::{
@@ -154,7 +154,7 @@ pub struct Ask<R> {
 
 /// One agent's valid reply.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Said<R> {
+pub struct ReplyFrom<R> {
     /// Who.
     pub agent: Arc<str>,
     /// At which turn.
@@ -169,18 +169,18 @@ pub struct Round<R> {
     /// The step's name.
     pub step: String,
     /// Replies, in the order of the agents.
-    pub said: Vec<Said<R>>,
+    pub said: Vec<ReplyFrom<R>>,
     /// Who is missing, and why.
     pub absent: Vec<Absence>,
 }
 
 impl<R> Round<R> {
     /// The round, if at least `needed` replied.
-    pub fn quorum(self, needed: usize) -> Result<Self, Halt> {
+    pub fn quorum(self, needed: usize) -> Result<Self, Stop> {
         if self.said.len() >= needed.max(1) {
             return Ok(self);
         }
-        Err(Halt::NoQuorum {
+        Err(Stop::NoQuorum {
             step: self.step,
             answered: self.said.len(),
             needed: needed.max(1),
@@ -216,7 +216,7 @@ impl Debate {
         step: &Step,
         agent: &Agent,
         ask: Ask<R>,
-    ) -> Result<Result<Said<R>, Absence>, Halt> {
+    ) -> Result<Result<ReplyFrom<R>, Absence>, Stop> {
         self.enter(step)?;
         self.turn_named(
             step,
@@ -238,8 +238,8 @@ impl Debate {
         prompt: &Prompt,
         schema: &Schema,
         check: &Check<'static, R>,
-    ) -> Result<Result<Said<R>, Absence>, Halt> {
-        let exchange = Exchange::new(self, step, agent, turn, Told::Held(prompt), schema)?;
+    ) -> Result<Result<ReplyFrom<R>, Absence>, Stop> {
+        let exchange = Exchange::new(self, step, agent, turn, PromptSource::Held(prompt), schema)?;
         let mut results = self
             .exchange_all(vec![(exchange, check)], Vec::new())
             .await?;
@@ -249,7 +249,7 @@ impl Debate {
         );
         results
             .pop()
-            .ok_or_else(|| Halt::Broken(format!("{}: nobody was asked", step.name)))
+            .ok_or_else(|| Stop::Broken(format!("{}: nobody was asked", step.name)))
     }
 
     /// Several agents speak at the same step, in parallel. `ask` is called once per agent with the
@@ -259,7 +259,7 @@ impl Debate {
         step: &Step,
         agents: impl IntoIterator<Item = &'a Agent>,
         ask: impl Fn(&Agent, &str) -> Ask<R> + Sync,
-    ) -> Result<Round<R>, Halt> {
+    ) -> Result<Round<R>, Stop> {
         self.enter(step)?;
         let agents: Vec<&Agent> = agents.into_iter().collect();
         let (opening, notes) = self.open_round(step, &agents).await?;
@@ -267,7 +267,7 @@ impl Debate {
         let mut asks: Vec<Ask<R>> = agents.iter().map(|agent| ask(agent, &notes)).collect();
         let mut exchanges = Vec::with_capacity(agents.len());
         for (agent, ask) in agents.iter().zip(&mut asks) {
-            let told = Told::Made(Some(std::mem::take(&mut ask.prompt)), &make);
+            let told = PromptSource::Made(Some(std::mem::take(&mut ask.prompt)), &make);
             exchanges.push((
                 Exchange::new(self, step, agent, step.turn(&agent.name), told, &ask.schema)?,
                 &*ask.check,
@@ -282,7 +282,7 @@ impl Debate {
     }
 
     /// Begins a round whose turns a move makes itself. The notes it hears.
-    pub(crate) async fn begin_round(&self, step: &Step, agents: &[&Agent]) -> Result<String, Halt> {
+    pub(crate) async fn begin_round(&self, step: &Step, agents: &[&Agent]) -> Result<String, Stop> {
         self.enter(step)?;
         let (opening, notes) = self.open_round(step, agents).await?;
         if !opening.is_empty() {
@@ -296,8 +296,8 @@ impl Debate {
     pub(crate) async fn close_round<R>(
         &self,
         step: &Step,
-        results: Vec<Result<Said<R>, Absence>>,
-    ) -> Result<Round<R>, Halt> {
+        results: Vec<Result<ReplyFrom<R>, Absence>>,
+    ) -> Result<Round<R>, Stop> {
         let mut round = Round {
             step: step.name.clone(),
             said: Vec::with_capacity(results.len()),
@@ -322,7 +322,7 @@ impl Debate {
 
     /// Records a fact the format derived from replies. Recorded once; a re-run that derives another
     /// fact is stopped.
-    pub async fn note(&self, place: Place, event: Event) -> Result<(), Halt> {
+    pub async fn note(&self, place: Place, event: Event) -> Result<(), Stop> {
         let recorded = self
             .journal
             .memory()
@@ -334,7 +334,7 @@ impl Debate {
                 Ok(())
             }
             Some(data) if data == event.to_data() => Ok(()),
-            Some(_) => Err(Halt::Broken(format!(
+            Some(_) => Err(Stop::Broken(format!(
                 "this run derives another {} at round {} than the one recorded; the program or its \
                  inputs changed",
                 event.kind(),
@@ -359,17 +359,17 @@ impl Debate {
     }
 
     /// Whether a person wants this run to stop now.
-    pub(crate) fn check_steering(&self) -> Result<(), Halt> {
+    pub(crate) fn check_steering(&self) -> Result<(), Stop> {
         let steer = *self.steer.borrow();
         match steer {
             Steer::Run => Ok(()),
-            Steer::Pause | Steer::Leave | Steer::PauseAtOnce => Err(Halt::Paused),
+            Steer::Pause | Steer::Leave | Steer::PauseAtOnce => Err(Stop::Paused),
             Steer::Cancel => Err(self.cancelled()),
         }
     }
 
     /// Whether a person ended the debate.
-    pub(crate) fn check_cancelled(&self) -> Result<(), Halt> {
+    pub(crate) fn check_cancelled(&self) -> Result<(), Stop> {
         if *self.steer.borrow() == Steer::Cancel {
             Err(self.cancelled())
         } else {
@@ -388,13 +388,13 @@ impl Debate {
     }
 
     /// The halt that a cancellation causes.
-    pub(crate) fn cancelled(&self) -> Halt {
+    pub(crate) fn cancelled(&self) -> Stop {
         let cancelled = self.journal.memory().cancelled.clone();
         let (by, reason) = cancelled.map_or_else(
             || ("user".to_owned(), String::new()),
             |cancelled| (cancelled.by, cancelled.reason),
         );
-        Halt::Cancelled { by, reason }
+        Stop::Cancelled { by, reason }
     }
 
     /// Returns when a person cancels; never otherwise.
@@ -422,32 +422,32 @@ impl Debate {
         }
     }
 
-    pub(crate) fn enter(&self, step: &Step) -> Result<(), Halt> {
+    pub(crate) fn enter(&self, step: &Step) -> Result<(), Stop> {
         if self.lock_said().steps.insert(step.name.clone()) {
             return Ok(());
         }
-        Err(Halt::Broken(format!(
+        Err(Stop::Broken(format!(
             "the format used the step `{}` twice; each needs its own name",
             step.name
         )))
     }
 
     /// Like a step's name, the name of a turn that several agents have at one step is used once.
-    pub(crate) fn enter_turn(&self, turn: &str) -> Result<(), Halt> {
+    pub(crate) fn enter_turn(&self, turn: &str) -> Result<(), Stop> {
         if self.lock_said().steps.insert(format!("turn {turn}")) {
             return Ok(());
         }
-        Err(Halt::Broken(format!(
+        Err(Stop::Broken(format!(
             "the format used the turn `{turn}` twice; each needs its own name"
         )))
     }
 
     /// Like a step's name, a run's is used once.
-    pub(crate) fn enter_run(&self, run: &str) -> Result<(), Halt> {
+    pub(crate) fn enter_run(&self, run: &str) -> Result<(), Stop> {
         if self.lock_said().steps.insert(format!("run {run}")) {
             return Ok(());
         }
-        Err(Halt::Broken(format!(
+        Err(Stop::Broken(format!(
             "the format used the run `{run}` twice; each needs its own name"
         )))
     }
@@ -457,7 +457,7 @@ impl Debate {
         &self,
         step: &Step,
         agents: &[&Agent],
-    ) -> Result<(Vec<Entry>, String), Halt> {
+    ) -> Result<(Vec<Entry>, String), Stop> {
         let mut opening = Vec::new();
         if let Some(recording) = &self.recording {
             opening.extend(
@@ -501,7 +501,7 @@ impl Debate {
         &self,
         mut exchanges: Vec<(Exchange<'_>, &Check<'static, R>)>,
         mut opening: Vec<Entry>,
-    ) -> Result<Vec<Result<Said<R>, Absence>>, Halt> {
+    ) -> Result<Vec<Result<ReplyFrom<R>, Absence>>, Stop> {
         if let Some(stop) = self.stopped_in_recording(&exchanges) {
             return Err(stop);
         }
@@ -526,7 +526,7 @@ impl Debate {
             Some(ends_at) => tokio::select! {
                 spoken = calls => spoken,
                 () = self.clock.sleep(ends_at.saturating_duration_since(Instant::now())) => {
-                    return Err(Halt::Stopped(LimitMet { limit: Limit::Time, why: "the debate's \
+                    return Err(Stop::Stopped(LimitMet { limit: Limit::Time, why: "the debate's \
                         time is over".to_owned() }));
                 }
             },
@@ -535,7 +535,7 @@ impl Debate {
     }
 
     /// A recording that ends because something was used up ends there in a replay too.
-    fn stopped_in_recording<C>(&self, asked: &[(Exchange<'_>, C)]) -> Option<Halt> {
+    fn stopped_in_recording<C>(&self, asked: &[(Exchange<'_>, C)]) -> Option<Stop> {
         let recording = self.recording.as_ref()?;
         let stop = recording.stopped()?;
         let never_came =
@@ -543,11 +543,11 @@ impl Debate {
         asked
             .iter()
             .any(|(exchange, _)| never_came(&exchange.turn))
-            .then(|| Halt::Stopped(stop.clone()))
+            .then(|| Stop::Stopped(stop.clone()))
     }
 
     /// What is recorded of a turn, after making sure that it was asked the same.
-    pub(crate) fn recorded_turn(&self, turn: &str, prompt: &Prompt) -> Result<RecordedTurn, Halt> {
+    pub(crate) fn recorded_turn(&self, turn: &str, prompt: &Prompt) -> Result<RecordedTurn, Stop> {
         let recorded = self.journal.memory().take_turn(turn);
         let same = recorded
             .prompt
@@ -555,7 +555,7 @@ impl Debate {
         if same {
             Ok(recorded)
         } else {
-            Err(Halt::Broken(format!(
+            Err(Stop::Broken(format!(
                 "turn `{turn}` was recorded with another prompt; this run went another way"
             )))
         }
@@ -609,12 +609,12 @@ impl Debate {
 
 /// What everybody said, or what ends the debate. A met cap comes last: it is only that who was not
 /// asked.
-pub(crate) fn all_or_halt<T>(spoken: Vec<Result<T, Halt>>) -> Result<Vec<T>, Halt> {
+pub(crate) fn all_or_halt<T>(spoken: Vec<Result<T, Stop>>) -> Result<Vec<T>, Stop> {
     let (mut said, mut cap_met) = (Vec::with_capacity(spoken.len()), None);
     for one in spoken {
         match one {
             Ok(one) => said.push(one),
-            Err(halt @ Halt::Stopped(_)) => {
+            Err(halt @ Stop::Stopped(_)) => {
                 cap_met.get_or_insert(halt);
             }
             Err(halt) => return Err(halt),

@@ -10,7 +10,7 @@ use crate::{
 
 /// What ends a format's run early. A format passes it on with `?`.
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
-pub enum Halt {
+pub enum Stop {
     /// A person ended the debate.
     #[error("cancelled by {by}")]
     Cancelled {
@@ -171,7 +171,7 @@ pub enum DeskError {
     },
     /// The run ended without an outcome.
     #[error(transparent)]
-    Halted(#[from] Halt),
+    Halted(#[from] Stop),
     /// The store failed.
     #[error(transparent)]
     Store(#[from] StoreError),
@@ -181,6 +181,6 @@ impl DeskError {
     /// Whether the database cannot be reached or written now: nothing is wrong with the debate
     /// itself, and asking again is right.
     pub fn is_away(&self) -> bool {
-        matches!(self, Self::Store(error) | Self::Halted(Halt::Store(error)) if error.is_passing())
+        matches!(self, Self::Store(error) | Self::Halted(Stop::Store(error)) if error.is_passing())
     }
 }

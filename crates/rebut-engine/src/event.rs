@@ -1,6 +1,6 @@
 //! What can happen in a debate, in the words a reader would use. One table: kinds, data, schemas.
 
-pub use crate::gating::{GateDecided, GateOpened};
+pub use crate::gate::{GateDecided, GateOpened};
 use crate::{
     DebateId,
     agent::Agent,
@@ -14,7 +14,7 @@ use crate::{
     outcome::{Absence, Ending, Outcome},
     record::{Hash, Record},
     reply::Reading,
-    running::{RunCompleted, RunStarted},
+    run_code::{RunCompleted, RunStarted},
 };
 
 use schemars::JsonSchema;

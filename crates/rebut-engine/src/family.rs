@@ -1,7 +1,7 @@
 //! Which family a model is of, as far as its name tells: models of one family err together,
 //! wherever they are asked.
 
-use crate::{agent::Agent, lanes::provider_of};
+use crate::{agent::Agent, rate_limit::provider_of};
 use std::borrow::Cow;
 
 /// Words in a model's name that give its family away; the first that is found wins.

@@ -15,8 +15,8 @@ use crate::{
     budget::{Amount, Spent, may_be_billed},
     clock::Clock,
     debate::Steer,
-    desk::Ears,
-    error::{Halt, TooLate},
+    desk::Subscribers,
+    error::{Stop, TooLate},
     event::{
         Event, GateDecided, GateOpened, HumanAnswered, HumanCancelled, HumanNoted, Limits, Started,
         TurnCompleted, TurnFailed,
@@ -24,7 +24,7 @@ use crate::{
     model::Fault,
     outcome::Outcome,
     record::{Hash, Place, Record},
-    running::RunCompleted,
+    run_code::RunCompleted,
     seal::Seal,
     store::{Append, Claim, Durability, Session, Store, StoreError},
 };
@@ -49,7 +49,7 @@ pub struct Journal {
     grown: Notify,
     /// What people want of its run.
     steer: watch::Sender<Steer>,
-    ears: Arc<Ears>,
+    ears: Arc<Subscribers>,
     patience: Arc<Patience>,
 }
 
@@ -123,7 +123,7 @@ pub struct Commit {
 pub type Unless = Box<dyn Fn(&Memory) -> Option<TooLate> + Send>;
 
 /// An append under way.
-pub type Appending<'a> = Pin<Box<dyn Future<Output = Result<u64, Halt>> + Send + 'a>>;
+pub type Appending<'a> = Pin<Box<dyn Future<Output = Result<u64, Stop>> + Send + 'a>>;
 
 /// What is recorded, as far as a re-run of the format needs it.
 #[derive(Default)]
@@ -217,7 +217,7 @@ impl Journal {
         store: Arc<dyn Store>,
         clock: Arc<dyn Clock>,
         seal: Option<Arc<Seal>>,
-        ears: Arc<Ears>,
+        ears: Arc<Subscribers>,
         patience: Arc<Patience>,
     ) -> Self {
         let end = End {
@@ -247,7 +247,7 @@ impl Journal {
     }
 
     /// Reads everything that is recorded after what is already known.
-    pub async fn catch_up(&self) -> Result<(), Halt> {
+    pub async fn catch_up(&self) -> Result<(), Stop> {
         let mut end = self.end.lock().await;
         self.finish(&mut end).await?;
         self.absorb_tail(&mut end).await.map(drop)
@@ -260,7 +260,7 @@ impl Journal {
         Box::pin(self.append_now(entries, commit))
     }
 
-    async fn append_now(&self, entries: Vec<Entry>, commit: Commit) -> Result<u64, Halt> {
+    async fn append_now(&self, entries: Vec<Entry>, commit: Commit) -> Result<u64, Stop> {
         let mut end = self.end.lock().await;
         self.finish(&mut end).await?;
         if let Some(late) = commit
@@ -302,7 +302,7 @@ impl Journal {
     }
 
     /// Sees the append under way through, if there is one.
-    async fn finish(&self, end: &mut End) -> Result<(), Halt> {
+    async fn finish(&self, end: &mut End) -> Result<(), Stop> {
         let mut pause = Backoff::default();
         let mut there = None;
         while let Some(begun) = &mut end.under_way {
@@ -332,7 +332,7 @@ impl Journal {
                         end.put_back(begun);
                     }
                     return Err(match error {
-                        StoreError::Lost { .. } => Halt::TakenOver,
+                        StoreError::Lost { .. } => Stop::TakenOver,
                         error => error.into(),
                     });
                 }

@@ -5,7 +5,7 @@
 use crate::{
     DebateId,
     store::{Store, StoreError},
-    visits::Visits,
+    web_session::WebSessions,
 };
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -83,10 +83,10 @@ pub trait Outbox: Send + Sync + 'static {
     async fn sweep_deliveries(&self, older: Duration) -> Result<(), StoreError>;
 }
 
-/// A database that keeps all of it: journals, who wants word of them, and who visits a server.
-pub trait Database: Store + Outbox + Visits {}
+/// A database that keeps all of it: journals, who wants word of them, and who sessions a server.
+pub trait Database: Store + Outbox + WebSessions {}
 
-impl<T: Store + Outbox + Visits> Database for T {}
+impl<T: Store + Outbox + WebSessions> Database for T {}
 
 /// A webhook as its owner sees it.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]

@@ -1,6 +1,6 @@
 //! How a debate ends: typed, with who was missing.
 
-use crate::{error::Halt, model::FaultKind};
+use crate::{error::Stop, model::FaultKind};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
@@ -83,13 +83,13 @@ impl Outcome {
         result: &impl Serialize,
         stopped: Option<LimitMet>,
         degraded: Vec<Absence>,
-    ) -> Result<Self, Halt> {
+    ) -> Result<Self, Stop> {
         let (ending, summary) = match &stopped {
             Some(stop) => (Ending::Stopped, format!("{}; so far {stands}", stop.why)),
             None => (ending, stands.to_owned()),
         };
         let result =
-            serde_json::to_value(result).map_err(|error| Halt::Broken(error.to_string()))?;
+            serde_json::to_value(result).map_err(|error| Stop::Broken(error.to_string()))?;
         Ok(Self {
             stopped,
             result,

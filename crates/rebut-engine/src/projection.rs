@@ -5,7 +5,7 @@ use crate::{
     event::Event,
     facts::{CodeMetrics, CodeRecorded},
     record::{Place, Record},
-    running::RunCompleted,
+    run_code::RunCompleted,
     sandbox::TestVerdict,
 };
 use serde::Serialize;

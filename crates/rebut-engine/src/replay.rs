@@ -6,7 +6,7 @@ use crate::{
     model::{Answer, Fault, FaultKind, Model, Models, Request},
     outcome::LimitMet,
     record::Record,
-    running::RunCompleted,
+    run_code::RunCompleted,
 };
 use std::{
     collections::{BTreeMap, HashMap, HashSet},

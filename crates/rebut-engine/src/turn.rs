@@ -6,8 +6,8 @@ mod begin;
 use crate::{
     agent::Agent,
     budget::{Amount, may_be_billed},
-    debate::{Debate, Said, Step, absence},
-    error::Halt,
+    debate::{Debate, ReplyFrom, Step, absence},
+    error::Stop,
     event::{Event, TurnCompleted, TurnFailed},
     family::is_person,
     journal::{Commit, Entry, RecordedTurn},
@@ -37,7 +37,7 @@ pub(crate) struct Exchange<'a> {
     step: &'a Step,
     agent: &'a Agent,
     pub turn: Arc<str>,
-    told: Told<'a>,
+    told: PromptSource<'a>,
     schema: &'a Schema,
     recorded: RecordedTurn,
     /// The first call, where it could begin together with the others of the round.
@@ -49,14 +49,14 @@ pub(crate) struct Exchange<'a> {
 
 /// What an agent is told. A prompt is the largest thing a turn holds, and thousands may wait for a
 /// place at their provider.
-pub(crate) enum Told<'a> {
+pub(crate) enum PromptSource<'a> {
     /// Somebody else holds it.
     Held(&'a Prompt),
     /// It can be made again, and is there only while it is needed.
     Made(Option<Prompt>, &'a (dyn Fn(&Agent) -> Prompt + Sync)),
 }
 
-impl Told<'_> {
+impl PromptSource<'_> {
     /// The prompt of that agent, made again if it was put away.
     fn prompt(&mut self, agent: &Agent) -> &Prompt {
         match self {
@@ -136,9 +136,9 @@ impl<'a> Exchange<'a> {
         step: &'a Step,
         agent: &'a Agent,
         turn: Arc<str>,
-        mut told: Told<'a>,
+        mut told: PromptSource<'a>,
         schema: &'a Schema,
-    ) -> Result<Self, Halt> {
+    ) -> Result<Self, Stop> {
         let recorded = debate.recorded_turn(&turn, told.prompt(agent))?;
         Ok(Self {
             debate,
@@ -162,7 +162,7 @@ impl<'a> Exchange<'a> {
     pub async fn speak<R: Reply>(
         &mut self,
         check: &Check<'static, R>,
-    ) -> Result<Result<Said<R>, Absence>, Halt> {
+    ) -> Result<Result<ReplyFrom<R>, Absence>, Stop> {
         let (agent, turn) = (self.agent, self.turn.clone());
         let most = self.debate.limits.reply_bytes;
         let fits = |text: &str| fits(text, most, check);
@@ -173,7 +173,7 @@ impl<'a> Exchange<'a> {
         self.debate.note_answer(agent, &first);
         let problem = match self.read(&first, check) {
             Ok(reply) => {
-                return Ok(Ok(Said {
+                return Ok(Ok(ReplyFrom {
                     agent: agent.name.clone(),
                     turn,
                     reply,
@@ -184,7 +184,7 @@ impl<'a> Exchange<'a> {
         // Boxed: few turns need it, and the others should not carry its room while they wait.
         Ok(
             match Box::pin(self.clarify(check, &first, &problem)).await? {
-                Ok(reply) => Ok(Said {
+                Ok(reply) => Ok(ReplyFrom {
                     agent: agent.name.clone(),
                     turn,
                     reply,
@@ -214,7 +214,7 @@ impl<'a> Exchange<'a> {
         check: &Check<'static, R>,
         answer: &TurnCompleted,
         problem: &Unusable,
-    ) -> Result<Result<R, String>, Halt> {
+    ) -> Result<Result<R, String>, Stop> {
         let (debate, turn) = (self.debate, format!("{}/clarify", self.turn).into());
         let begun = answer.text.chars().take(2000).collect::<String>();
         let more = Clarify {
@@ -230,7 +230,7 @@ impl<'a> Exchange<'a> {
             self.step,
             asked,
             turn,
-            Told::Held(&prompt),
+            PromptSource::Held(&prompt),
             self.schema,
         )?;
         exchange.own_limit = roomier.is_some().then_some(self.agent);
@@ -283,7 +283,7 @@ impl<'a> Exchange<'a> {
 
     /// The recorded reply, or a new one. Faults that may pass are retried within the deadline, then
     /// others are asked.
-    async fn reply(&mut self, fits: &Fits<'_>) -> Result<Result<Arc<TurnCompleted>, Fault>, Halt> {
+    async fn reply(&mut self, fits: &Fits<'_>) -> Result<Result<Arc<TurnCompleted>, Fault>, Stop> {
         if let Some(reply) = &self.recorded.completed {
             return Ok(Ok(reply.clone()));
         }
@@ -425,14 +425,14 @@ impl<'a> Exchange<'a> {
         attempt: &Attempt,
         mut failure: Failure,
         time: &mut TurnTime,
-    ) -> Result<Result<Attempt, Fault>, Halt> {
+    ) -> Result<Result<Attempt, Fault>, Stop> {
         if let Some(stop) = self
             .debate
             .recording
             .as_ref()
             .and_then(|recording| recording.stopped_after(&self.turn, attempt.number))
         {
-            return Err(Halt::Stopped(stop.clone()));
+            return Err(Stop::Stopped(stop.clone()));
         }
         let next = self.next(attempt, &failure, time);
         if !matches!(next, Next::Retry(_)) && self.debate.recording.is_none() {
@@ -464,7 +464,7 @@ impl<'a> Exchange<'a> {
     }
 
     /// Lets time pass, unless a person ends the debate.
-    async fn wait(&self, wait: Duration) -> Result<(), Halt> {
+    async fn wait(&self, wait: Duration) -> Result<(), Stop> {
         if wait.is_zero() {
             return Ok(());
         }
@@ -480,7 +480,7 @@ impl<'a> Exchange<'a> {
         attempt: &Attempt,
         time_left: Duration,
         fits: &Fits<'_>,
-    ) -> Result<Result<Answer, Fault>, Halt> {
+    ) -> Result<Result<Answer, Fault>, Stop> {
         let (debate, turn, deltas) = (self.debate, &*self.turn, &self.debate.deltas);
         let model = match debate.model(&attempt.model) {
             Ok(model) => model,
@@ -512,7 +512,7 @@ impl<'a> Exchange<'a> {
             () = debate.until_cancelled() => return Err(debate.cancelled()),
             // Nobody can take a person's answer any more; whoever goes on with the debate asks
             // again.
-            () = debate.until_left(), if is_person(&attempt.model) => return Err(Halt::Paused),
+            () = debate.until_left(), if is_person(&attempt.model) => return Err(Stop::Paused),
         };
         deltas.ended(turn);
         // A replay that asks for more than was recorded must not go on as if somebody were merely
@@ -520,7 +520,7 @@ impl<'a> Exchange<'a> {
         if let Err(fault) = &result
             && fault.kind == FaultKind::Unrecorded
         {
-            return Err(Halt::Broken(fault.message.clone()));
+            return Err(Stop::Broken(fault.message.clone()));
         }
         if let Err(fault) = &result {
             // Before its place is free for the next, who would be told the same.
@@ -575,7 +575,7 @@ impl<'a> Exchange<'a> {
         attempt: &Attempt,
         answer: Answer,
         took: Duration,
-    ) -> Result<Arc<TurnCompleted>, Halt> {
+    ) -> Result<Arc<TurnCompleted>, Stop> {
         let debate = self.debate;
         let scrub = |text: String| debate.scrubber.scrub(text);
         let completed = Arc::new(TurnCompleted {
@@ -613,7 +613,7 @@ impl<'a> Exchange<'a> {
         fault: Fault,
         sent: bool,
         next: &Next,
-    ) -> Result<Fault, Halt> {
+    ) -> Result<Fault, Stop> {
         let scrubber = &self.debate.scrubber;
         let fault = Fault {
             message: scrubber.scrub(fault.message),

@@ -15,14 +15,14 @@ use crate::{
         CodeRecorded, Conflict, LessonRecorded, MergeRecorded, PersonaRecorded, ReflectionRecorded,
         Ruling, ScoreAdjusted, ToolCalled,
     },
+    fallback_report::substitutions_in,
     family::{Voice, is_person},
     model::{Fault, Finish, Usage},
     outcome::{Absence, Ending, Outcome},
     record::Record,
     reply::{Check, Reading, Reply},
-    running::RunCompleted,
+    run_code::RunCompleted,
     store::{Picked, Session, Status, TurnRow},
-    substitution::substitutions_in,
     topology,
 };
 use spending::Untold;

@@ -11,7 +11,7 @@ use crate::{
 use rebut_engine::{
     family::are_kin,
     model::{Fault, FaultKind, Model, Models, Price},
-    nearest::nearest,
+    suggest::suggest,
 };
 use std::{
     collections::{BTreeMap, HashMap},
@@ -310,7 +310,7 @@ impl Registry {
             self.offering(name)
         }
         .map(|provider| format!("{provider}:{name}"));
-        let meant = meant.or_else(|| nearest(provider, known.iter().copied()).map(str::to_owned));
+        let meant = meant.or_else(|| suggest(provider, known.iter().copied()).map(str::to_owned));
         let meant = meant.map(|meant| format!("; did you mean `{meant}`?"));
         let meant = meant.unwrap_or_else(|| "; models are written PROVIDER:MODEL.".to_owned());
         let message = format!(

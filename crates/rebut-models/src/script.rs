@@ -50,7 +50,7 @@ pub use parse::{Script, ScriptError};
 use parse::{Act, Section, Text};
 use rebut_engine::{
     model::{Answer, Fault, FaultKind, Finish, Model, Price, Request, Usage},
-    nearest::nearest,
+    suggest::suggest,
 };
 use std::sync::{Mutex, PoisonError};
 
@@ -87,7 +87,7 @@ impl ScriptModel {
                 .iter()
                 .map(|section| section.heading.as_str())
                 .collect();
-            let there = match nearest(turn, headings.iter().copied()) {
+            let there = match suggest(turn, headings.iter().copied()) {
                 Some(closest) => format!("the closest heading is `## {closest}`"),
                 None => {
                     format!(

@@ -4,8 +4,8 @@
 use crate::{builds::Builds, limits::Limits};
 use rebut_engine::{
     clean::on_one_line,
-    nearest::nearest,
     sandbox::{LANGUAGES, Refused},
+    suggest::suggest,
 };
 use serde::Deserialize;
 use std::{
@@ -66,7 +66,7 @@ pub(crate) const BUILD_SECONDS: u64 = 120;
 /// The row of a language; an unknown one is refused.
 pub fn language(name: &str) -> Result<&'static Language, Refused> {
     TABLE.get(name).ok_or_else(|| {
-        let meant = nearest(name, LANGUAGES.iter().copied())
+        let meant = suggest(name, LANGUAGES.iter().copied())
             .map_or_else(String::new, |meant| format!("did you mean `{meant}`? "));
         Refused {
             reason: format!(

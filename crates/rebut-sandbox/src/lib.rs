@@ -13,7 +13,7 @@ mod call;
 #[cfg(target_os = "linux")]
 mod cell;
 #[cfg(not(target_os = "linux"))]
-#[path = "elsewhere.rs"]
+#[path = "unsupported.rs"]
 mod cell;
 #[cfg(target_os = "linux")]
 pub mod grading;

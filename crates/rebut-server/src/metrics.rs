@@ -2,9 +2,9 @@
 
 use rebut_engine::{
     DebateId,
-    error::{DeskError, Halt},
+    error::{DeskError, Stop},
     event::Event,
-    observing::Observer,
+    observer::Observer,
     record::Place,
 };
 use std::{
@@ -246,10 +246,10 @@ impl Observer for Metrics {
 
     fn halted(&self, _: DebateId, why: &DeskError) {
         let reason = match why {
-            DeskError::Halted(Halt::TakenOver) => "taken_over",
-            DeskError::Halted(Halt::WentBack { .. }) => "database_went_back",
-            DeskError::Halted(Halt::Crashed(_)) => "crashed",
-            DeskError::Halted(Halt::Store(_)) | DeskError::Store(_) => "storage",
+            DeskError::Halted(Stop::TakenOver) => "taken_over",
+            DeskError::Halted(Stop::WentBack { .. }) => "database_went_back",
+            DeskError::Halted(Stop::Crashed(_)) => "crashed",
+            DeskError::Halted(Stop::Store(_)) | DeskError::Store(_) => "storage",
             _ => "other",
         };
         *lock(&self.halted).entry(reason).or_default() += 1;

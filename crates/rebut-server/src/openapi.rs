@@ -2,8 +2,8 @@
 //! handlers use.
 
 use crate::{
-    front::Front,
     problem::{MEDIA_TYPE, Problem},
+    resolver::DebateResolver,
     routes::{
         Debate, Reply, Route, SchemaOf, schema_of,
         table::{HEADERS, PARAMETERS, ROUTES},
@@ -18,7 +18,7 @@ use serde_json::{Map, Value, json};
 use std::collections::BTreeMap;
 
 /// The document.
-pub fn document(front: &dyn Front) -> Value {
+pub fn document(front: &dyn DebateResolver) -> Value {
     let formats: Vec<String> = front.formats().into_iter().map(|card| card.name).collect();
     let mut schemas = Schemas::new();
     let mut paths: BTreeMap<&str, Map<String, Value>> = BTreeMap::new();
@@ -105,9 +105,9 @@ const PROBLEMS: &[(u16, &str)] = &[
 ];
 
 /// The problems that may come of a route.
-fn refusals(route: &Route) -> Vec<u16> {
+fn error_statuses(route: &Route) -> Vec<u16> {
     let mut statuses = vec![400, 421, 500, 503];
-    if route.least.is_some() {
+    if route.min_role.is_some() {
         statuses.extend([401, 403, 429]);
     }
     if route.debate == Debate::Own {
@@ -116,7 +116,7 @@ fn refusals(route: &Route) -> Vec<u16> {
     if route.body.is_some() {
         statuses.extend([408, 413, 415, 422]);
     }
-    statuses.extend(route.refusals);
+    statuses.extend(route.error_statuses);
     statuses.sort_unstable();
     statuses.dedup();
     statuses
@@ -160,21 +160,21 @@ fn operation(route: &Route, schemas: &mut Schemas) -> Value {
         .iter()
         .map(|reply| (reply.status.to_string(), response(reply, schemas)))
         .collect();
-    for status in refusals(route) {
+    for status in error_statuses(route) {
         responses.entry(status.to_string()).or_insert_with(
             || json!({ "$ref": format!("#/components/responses/Problem{status}") }),
         );
     }
-    let least = route
-        .least
-        .map_or("Anybody, without a key.".to_owned(), |least| {
-            format!("Takes a key of role `{}`.", least.as_str())
+    let min_role = route
+        .min_role
+        .map_or("Anybody, without a key.".to_owned(), |min_role| {
+            format!("Takes a key of role `{}`.", min_role.as_str())
         });
     let mut operation = json!({
         "operationId": route.id,
         "tags": [route.tag],
         "summary": route.summary,
-        "description": least,
+        "description": min_role,
         "parameters": parameters(route, schemas),
         "responses": responses,
     });
@@ -182,7 +182,7 @@ fn operation(route: &Route, schemas: &mut Schemas) -> Value {
         let content = json!({ "application/json": { "schema": schemas.taken(body.schema) } });
         operation["requestBody"] = json!({ "required": body.required, "content": content });
     }
-    if route.least.is_none() {
+    if route.min_role.is_none() {
         operation["security"] = json!([]);
     }
     operation
@@ -341,7 +341,7 @@ fn problem(status: u16, about: &str, schemas: &mut Schemas) -> Value {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::routes::Way;
+    use crate::routes::Method;
 
     #[test]
     fn the_table_is_sound() {
@@ -357,14 +357,14 @@ mod tests {
             );
             assert_eq!(
                 route.body.is_some(),
-                matches!(route.method, Way::Post | Way::Put),
+                matches!(route.method, Method::Post | Method::Put),
                 "{:?} {}",
                 route.method,
                 route.path
             );
             assert!(!route.replies.is_empty(), "{}", route.id);
             assert!(
-                route.least.is_some() || ["/healthz", "/readyz"].contains(&route.path),
+                route.min_role.is_some() || ["/healthz", "/readyz"].contains(&route.path),
                 "{} is open",
                 route.path
             );
@@ -388,7 +388,7 @@ mod tests {
                     "{header} has no form"
                 );
             }
-            for status in refusals(route) {
+            for status in error_statuses(route) {
                 assert!(
                     PROBLEMS.iter().any(|(known, _)| *known == status),
                     "{status} is not described"

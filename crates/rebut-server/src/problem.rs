@@ -1,13 +1,13 @@
 //! The one error of the server: what went wrong, as `application/problem+json` (RFC 9457). What a
 //! desk refuses is turned into it here only.
 
-use crate::front::Refusal;
+use crate::resolver::Refusal;
 use axum::{
     http::{HeaderValue, StatusCode, header},
     response::{IntoResponse, Response},
 };
 use rebut_engine::{
-    error::{DeskError, Halt, TooLate},
+    error::{DeskError, Stop, TooLate},
     event::{GateDecided, HumanAnswered},
     model::FaultKind,
     outcome::Ending,
@@ -199,7 +199,7 @@ impl From<DeskError> for Problem {
         let words = error.to_string();
         match error {
             DeskError::NotFound(_) | DeskError::Ambiguous { .. } => Self::not_found(),
-            DeskError::TooLate { what, .. } | DeskError::Halted(Halt::TooLate(what)) => {
+            DeskError::TooLate { what, .. } | DeskError::Halted(Stop::TooLate(what)) => {
                 Self::late(words, what)
             }
             DeskError::WrongState(_) => Self::conflict(words),
@@ -215,16 +215,16 @@ impl From<DeskError> for Problem {
             DeskError::UnknownFormat(_)
             | DeskError::BadRequest(_)
             | DeskError::UnknownPrices(_) => Self::unprocessable(words),
-            DeskError::Store(error) | DeskError::Halted(Halt::Store(error)) => error.into(),
-            DeskError::Halted(Halt::TakenOver) => {
+            DeskError::Store(error) | DeskError::Halted(Stop::Store(error)) => error.into(),
+            DeskError::Halted(Stop::TakenOver) => {
                 Self::unavailable("another node has just taken this debate over; ask again", 1)
             }
-            DeskError::Halted(Halt::WentBack { .. }) => Self::unavailable(
+            DeskError::Halted(Stop::WentBack { .. }) => Self::unavailable(
                 "the database went back, and has not what was read of this debate before; read it \
                  again from its first event",
                 1,
             ),
-            DeskError::Halted(Halt::Paused) => Self::conflict(words),
+            DeskError::Halted(Stop::Paused) => Self::conflict(words),
             DeskError::Damaged { .. } | DeskError::Halted(_) => Self::internal(words),
         }
     }

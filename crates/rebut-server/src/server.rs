@@ -2,23 +2,22 @@
 
 use crate::{
     changes::Changes,
-    door,
-    front::Front,
-    guard::{Host, Hosts},
     keys::Keys,
     limits::{Buckets, Counts, Watchers},
     metrics::Metrics,
-    openapi,
-    ready::Readiness,
+    middleware, openapi,
+    origin::{Host, Hosts},
+    readiness::Readiness,
+    resolver::DebateResolver,
     routes::table::ROUTES,
 };
-use axum::{Router, extract::Request, middleware, routing::on};
+use axum::{Router, extract::Request, middleware::from_fn_with_state, routing::on};
 use hyper::server::conn::http1;
 use hyper_util::{
     rt::{TokioIo, TokioTimer},
     service::TowerToHyperService,
 };
-use rebut_engine::{DebateId, Desk, visits::Visits};
+use rebut_engine::{DebateId, Desk, web_session::WebSessions};
 use serde_json::Value;
 use std::{
     collections::BTreeSet, fmt, future::Future, io, ops::Deref, pin::pin, sync::Arc, time::Duration,
@@ -35,11 +34,11 @@ pub struct Server {
     /// Runs and reads debates.
     pub desk: Desk,
     /// Turns requests into debates.
-    pub front: Arc<dyn Front>,
+    pub front: Arc<dyn DebateResolver>,
     /// Who is let in.
     pub keys: Keys,
     /// Who is let in for a while, by a cookie.
-    pub visits: Arc<dyn Visits>,
+    pub web_sessions: Arc<dyn WebSessions>,
     /// What is counted: also what the desk tells its observer.
     pub metrics: Arc<Metrics>,
     /// How much of what is allowed.
@@ -141,7 +140,7 @@ pub struct Shared {
     pub counts: Counts,
     /// Requests under way that change something, which a stop waits for.
     pub changes: Arc<Changes>,
-    /// Told when somebody ends a visit here.
+    /// Told when somebody ends a session here.
     pub left: watch::Sender<()>,
     /// Whether its database can be read and written.
     pub ready: Readiness,
@@ -191,17 +190,14 @@ impl Server {
         let mut router = Router::new();
         for route in ROUTES {
             let server = shared.clone();
-            let handler = move |request: Request| door::enter(server.clone(), route, request);
+            let handler = move |request: Request| middleware::enter(server.clone(), route, request);
             router = router.route(route.path, on(route.method.filter(), handler));
         }
         let router = router
-            .fallback(door::no_such_path)
-            .method_not_allowed_fallback(door::no_such_method);
+            .fallback(middleware::no_such_path)
+            .method_not_allowed_fallback(middleware::no_such_method);
         (
-            router.layer(middleware::from_fn_with_state(
-                shared.clone(),
-                door::outside,
-            )),
+            router.layer(from_fn_with_state(shared.clone(), middleware::outside)),
             shared,
             stop,
         )

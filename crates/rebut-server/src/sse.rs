@@ -1,7 +1,7 @@
 //! A debate as server-sent events: numbers only for what is recorded, so that a client that comes
 //! back never goes on from something passing.
 
-use crate::tail::{Passing, Shown, Tail, known_kind};
+use crate::event_stream::{Passing, Shown, Tail, known_kind};
 use axum::{
     http::{HeaderName, HeaderValue},
     response::{

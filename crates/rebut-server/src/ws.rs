@@ -1,12 +1,12 @@
 //! A debate over a WebSocket: the same envelopes as events, and a person's words the other way.
 
 use crate::{
+    event_stream::{Passing, Shown, Tail},
     keys::Role,
     problem::Problem,
     routes::{gates, steering},
     server::Shared,
-    tail::{Passing, Shown, Tail},
-    visits::Guest,
+    web_session::Caller,
 };
 use axum::extract::ws::{CloseCode, CloseFrame, Message, WebSocket, close_code};
 use rebut_engine::DebateId;
@@ -59,7 +59,7 @@ pub struct Client {
     /// The server.
     pub server: Arc<Shared>,
     /// Who it was when it came; what it may do is asked of the keys of now.
-    pub guest: Guest,
+    pub guest: Caller,
     /// Which debate it follows.
     pub id: DebateId,
 }
@@ -161,16 +161,16 @@ impl Client {
         }
     }
 
-    async fn may(&self, least: Role) -> Result<(), Problem> {
+    async fn may(&self, min_role: Role) -> Result<(), Problem> {
         let key = self
             .guest
             .key_now(&self.server)
             .await?
             .ok_or_else(Problem::unauthorized)?;
-        if key.role >= least {
+        if key.role >= min_role {
             return Ok(());
         }
-        let detail = format!("this takes a key of role `{}`", least.as_str());
+        let detail = format!("this takes a key of role `{}`", min_role.as_str());
         Err(Problem::new(
             axum::http::StatusCode::FORBIDDEN,
             "role",
@@ -184,7 +184,7 @@ impl Client {
             Shown::Passing(Passing::Shutdown {}) => Some((close_code::AWAY, "shutdown")),
             Shown::Passing(Passing::Problem { problem }) if problem.status == 401 => Some((
                 close_code::POLICY,
-                if self.guest.visit.is_some() {
+                if self.guest.web_session.is_some() {
                     "session ended"
                 } else {
                     "key removed"

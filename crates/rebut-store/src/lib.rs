@@ -1,19 +1,19 @@
 //! Where journals are kept: one SQLite file, or a PostgreSQL database that several nodes share. One
 //! writes, many appends share a commit, reads go beside it.
 
+mod change_feed;
 mod claims;
-mod derived;
-mod elsewhere;
 mod identity;
-mod ledger;
 mod outbox;
 mod postgres;
+mod projections;
 mod readers;
 mod rows;
 mod schema;
 mod sqlite;
-mod visits;
+mod transaction;
 mod waits;
+mod web_session;
 mod writer;
 
 pub use postgres::{

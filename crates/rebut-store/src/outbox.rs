@@ -3,9 +3,9 @@
 //! waits between attempts are measured by [`waits`](crate::waits).
 
 use crate::{
-    ledger::{Change, Lasting, Step},
     rows::{count, int},
     sqlite::SqliteStore,
+    transaction::{Change, Lasting, Step},
     waits::{Moment, Waiting, Waits, locked},
 };
 use rebut_engine::{

@@ -1,6 +1,6 @@
 //! The SQL: records, checkpoints, sessions and turns as rows, and back.
 
-use crate::{derived, elsewhere::Position};
+use crate::{change_feed::Position, projections};
 use rebut_engine::{
     DebateId,
     record::{Hash, Record},
@@ -219,7 +219,7 @@ pub(crate) fn redact(connection: &Connection, tombstone: &Record) -> rusqlite::R
             NULL, reflections = NULL WHERE id = ?1",
     )?;
     turn.execute([row_id(&tombstone.debate.to_string(), tombstone.seq)])?;
-    derived::clear(connection, &tombstone.debate.to_string(), tombstone.seq)?;
+    projections::clear(connection, &tombstone.debate.to_string(), tombstone.seq)?;
     Ok(true)
 }
 

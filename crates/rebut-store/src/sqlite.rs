@@ -2,15 +2,15 @@
 //! of their own.
 
 use crate::{
-    claims, derived,
-    elsewhere::{Elsewhere, Watcher},
-    failed,
+    change_feed::{Elsewhere, Watcher},
+    claims, failed,
     identity::Identity,
-    ledger::{Step, Work},
+    projections,
     readers::Readers,
     rows,
     schema::{self, Sharing},
     sql_failed,
+    transaction::{Step, Work},
     waits::{self, Waits},
     writer::Writer,
 };
@@ -240,7 +240,7 @@ impl Store for SqliteStore {
     }
 
     async fn tables(&self, debate: DebateId) -> Result<Tables, StoreError> {
-        self.read(move |connection| derived::tables(connection, debate))
+        self.read(move |connection| projections::tables(connection, debate))
             .await
     }
 

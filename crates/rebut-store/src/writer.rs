@@ -2,13 +2,14 @@
 //! transaction, committed as durably as the strictest of them asked, and only then answered.
 
 use crate::{
+    change_feed::Elsewhere,
     claims::Claims,
-    elsewhere::Elsewhere,
     failed,
     identity::{Files, Identity},
-    ledger::{Ledger, Step, Trouble},
     readers::Readers,
-    schema, unwritten,
+    schema,
+    transaction::{Ledger, Step, Trouble},
+    unwritten,
 };
 use rebut_engine::store::StoreError;
 use rusqlite::{Connection, ErrorCode, config::DbConfig, ffi::SQLITE_IOERR_WRITE};

@@ -8,7 +8,7 @@ use rebut_engine::{
     error::DeskError,
     event::Limits,
     formats::FORMATS,
-    memory::MemoryStore,
+    memory_store::MemoryStore,
     model::{Answer, Fault, Model, Models, Price, Request},
     outcome::Outcome,
     record::Hash,

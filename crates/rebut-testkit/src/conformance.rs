@@ -4,7 +4,7 @@
 pub mod outbox;
 mod reading;
 mod tables;
-pub mod visits;
+pub mod web_session;
 
 use futures_util::future::{BoxFuture, join_all};
 use reading::{gives_a_page, picks_at_one_moment, picks_what_fits};
@@ -904,7 +904,7 @@ async fn many_writers_lose_nothing(store: Arc<dyn Store>) {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use rebut_engine::memory::MemoryStore;
+    use rebut_engine::memory_store::MemoryStore;
 
     #[tokio::test]
     async fn the_store_in_memory_holds() {

@@ -8,7 +8,7 @@ use crate::{
 use rebut_engine::{
     DebateId,
     event::Event,
-    memory::MemoryStore,
+    memory_store::MemoryStore,
     record::{Hash, Record},
     report,
     store::{Append, Filter, Store, StoreError},

@@ -11,8 +11,8 @@ use futures_util::future::BoxFuture;
 use rebut_engine::{
     DebateId,
     audit::{self, ProblemKind},
-    error::{DeskError, Halt},
-    memory::MemoryStore,
+    error::{DeskError, Stop},
+    memory_store::MemoryStore,
     outcome::Ending,
     store::{Append, Claim, Store},
 };
@@ -123,7 +123,7 @@ impl Going<'_> {
                 );
                 tally.went_on += 1;
             }
-            (Err(DeskError::Halted(Halt::WentBack { .. })), false) => {
+            (Err(DeskError::Halted(Stop::WentBack { .. })), false) => {
                 assert_eq!(
                     database.other.runner(id).await,
                     Ok(None),
@@ -151,7 +151,7 @@ impl Going<'_> {
                 );
                 tally.cancelled += 1;
             }
-            (Err(DeskError::Halted(Halt::WentBack { .. })), true) => tally.cancelled += 1,
+            (Err(DeskError::Halted(Stop::WentBack { .. })), true) => tally.cancelled += 1,
             (Err(error), _) => panic!("{what}: {error}"),
         }
         self.check_journal(id, &what).await;

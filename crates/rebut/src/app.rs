@@ -1,20 +1,20 @@
 //! Wiring: the one place where adapters meet surfaces.
 
 use crate::{
-    auto::{self, Found},
     budget,
     cli::GlobalArgs,
     config::{Config, Origin},
+    data_dir::{self, Kept, Place},
     error::CliError,
     git::branch,
     human::Human,
-    place::{self, Kept, Place},
-    reading,
+    model_discovery::{self, Found},
+    read_file,
 };
 use rebut_engine::{
     Desk, DeskOptions,
     model::{Fault, FaultKind, Model, Models},
-    observing::Observer,
+    observer::Observer,
     outbox::Database,
     secrets::Scrubber,
     store::{Store, StoreError},
@@ -104,8 +104,9 @@ impl App {
         let registry = Registry::new(scripts, &self.config.providers, &environment)
             .map_err(|fault| CliError::usage(fault.message))?;
         let scripts = scripts.clone();
-        let registry =
-            registry.with_scripts_from(Arc::new(move |name: &str| reading::script(&scripts, name)));
+        let registry = registry.with_scripts_from(Arc::new(move |name: &str| {
+            read_file::script(&scripts, name)
+        }));
         let asks = !self.global.no_input;
         let registry = self.waiting().fold(registry, |registry, name| {
             registry.with(&name, Arc::new(|_: &str| Err(untrusted())))
@@ -169,7 +170,7 @@ impl App {
     /// Whoever this machine can ask; looked for once.
     pub async fn found(&self, registry: &Registry) -> Found {
         self.found
-            .get_or_init(|| auto::candidates(registry, &self.clis))
+            .get_or_init(|| model_discovery::candidates(registry, &self.clis))
             .await
             .clone()
     }
@@ -298,7 +299,7 @@ impl App {
     pub fn clear_left(&self) {
         let calls = self.clis.clear_left();
         if calls > 0 && !self.global.quiet {
-            eprintln!(
+            warn_line!(
                 "cleared up: what agent programs of a process that was killed had left ({calls} \
                  calls)"
             );
@@ -342,7 +343,7 @@ pub fn say_once(words: &str) {
         .unwrap_or_else(PoisonError::into_inner)
         .insert(words.to_owned())
     {
-        eprintln!("{words}");
+        warn_line!("{words}");
     }
 }
 
@@ -401,7 +402,7 @@ fn origin(global: &GlobalArgs) -> Result<Origin, CliError> {
         user_dir,
         named,
         home,
-        state_dir: place::state_dir(),
+        state_dir: data_dir::state_dir(),
     })
 }
 

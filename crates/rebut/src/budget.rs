@@ -4,8 +4,8 @@ use crate::{
     cli::{BudgetArgs, RunArgs},
     config::BudgetSection,
     error::CliError,
+    hint_command::command,
     text::{dollars, short},
-    typed::command,
 };
 use rebut_engine::{
     More,

@@ -147,7 +147,7 @@ impl Gathered {
                 CliError::usage(message).hint("copy what the judges need into another file")
             );
         }
-        let bytes = crate::reading::bytes(path)?;
+        let bytes = crate::read_file::bytes(path)?;
         let not_text = || {
             CliError::usage(format!("{} is not a text file", path.display()))
                 .hint("give text in UTF-8")
@@ -188,7 +188,7 @@ impl Gathered {
                 self.left_out
                     .push((path, "has a second name elsewhere (a hard link)"));
             } else {
-                match as_text(crate::reading::bytes(&path)?) {
+                match as_text(crate::read_file::bytes(&path)?) {
                     Some(text) => {
                         self.add(&path.display().to_string(), &text, true)?;
                         self.taken.push(path);

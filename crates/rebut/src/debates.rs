@@ -4,8 +4,8 @@ use crate::{
     app::{App, user},
     cli::Form,
     error::CliError,
+    hint_command::command,
     remote::{Following, Remote, Voice},
-    typed::command,
 };
 use rebut_engine::{
     DebateId, Desk, Watch,

@@ -1,8 +1,8 @@
 //! What can go wrong at the command line: a sentence, a hint, an exit code.
 
-use crate::typed::command;
+use crate::hint_command::command;
 use rebut_engine::{
-    error::{DeskError, Halt},
+    error::{DeskError, Stop},
     model::FaultKind,
     outcome::Ending,
     store::StoreError,
@@ -150,7 +150,7 @@ impl From<DeskError> for CliError {
                 .hint(format!("`{}` lists the debates kept here", command("ls"))),
             DeskError::Ambiguous { .. } => Self::usage(message).hint("type more of the id"),
             DeskError::WrongState(_) | DeskError::TooLate { .. } => Self::usage(message),
-            DeskError::Halted(Halt::Paused) => Self {
+            DeskError::Halted(Stop::Paused) => Self {
                 message,
                 hint: None,
                 code: Ending::Cancelled.exit_code(),
@@ -159,8 +159,8 @@ impl From<DeskError> for CliError {
                 "`{}` lists everything that is wrong",
                 command("audit verify")
             )),
-            DeskError::Halted(Halt::Store(error)) | DeskError::Store(error) => error.into(),
-            DeskError::Halted(Halt::TakenOver) => {
+            DeskError::Halted(Stop::Store(error)) | DeskError::Store(error) => error.into(),
+            DeskError::Halted(Stop::TakenOver) => {
                 Self::failed(message).hint(format!("`{}` follows it", command("watch ID")))
             }
             DeskError::Halted(_) => Self::failed(message),

@@ -130,7 +130,7 @@ fn title(typed: Option<&str>, path: &Path, text: &str) -> String {
 
 /// What a data file holds, bare or under its own name.
 fn data<T: DeserializeOwned>(file: &Path, name: &str) -> Result<T, CliError> {
-    let text = crate::reading::text(file)?;
+    let text = crate::read_file::text(file)?;
     let wrong = |problem: String| {
         CliError::usage(format!(
             "{}: {}",

@@ -11,11 +11,11 @@ use indicatif::{MultiProgress, ProgressBar, ProgressStyle};
 use rebut_engine::{
     clean::{on_one_line, shortened},
     event::{Event, TurnCompleted, TurnFailed},
+    lessons::shared_note,
     model::Delta,
+    model_mismatch::is_switch,
     record::Record,
-    switching::is_switch,
     view::BLIND_PHASES,
-    wisdom::shared_note,
 };
 use std::{collections::HashMap, sync::Arc, time::Duration};
 
@@ -79,7 +79,7 @@ impl Progress {
         match self {
             Self::Silent => {}
             Self::Lines(paint) => {
-                eprintln!(
+                warn_line!(
                     "{} {}",
                     paint.faint(&format!("[{}]", record.seq)),
                     line(record, &event)
@@ -109,9 +109,9 @@ impl Progress {
         match self {
             Self::Spinners(spinners) => {
                 let all = spinners.all.clone();
-                Box::new(move |text| all.suspend(|| eprintln!("{text}")))
+                Box::new(move |text| all.suspend(|| warn_line!("{text}")))
             }
-            Self::Lines(_) | Self::Silent => Box::new(|text| eprintln!("{text}")),
+            Self::Lines(_) | Self::Silent => Box::new(|text| warn_line!("{text}")),
         }
     }
 

@@ -2,11 +2,10 @@
 
 // First: what it defines serves all the others.
 #[macro_use]
-mod say;
+mod warn_line;
 
-mod afterwards;
 mod app;
-mod auto;
+mod atomic_file;
 mod ballots;
 mod beneath;
 mod budget;
@@ -14,31 +13,32 @@ mod cli;
 mod commands;
 mod config;
 mod context;
+mod data_dir;
 mod debates;
-mod dry;
+mod dry_run;
 mod error;
 mod estimate;
 mod git;
+mod hint_command;
 mod human;
 mod idea;
+mod lessons;
 mod live;
+mod model_discovery;
 mod output;
 mod paint;
 mod panel;
-mod place;
+mod post_actions;
 mod problems;
 mod proposals;
-mod reading;
+mod read_file;
 mod remote;
-mod replacing;
 mod roles;
 mod serve;
 mod telemetry;
 mod text;
-mod typed;
 mod versions;
 mod webhooks;
-mod wisdom;
 mod workspace;
 
 use std::process::ExitCode;
@@ -95,7 +95,7 @@ fn run(cli: cli::Cli) -> u8 {
     match result {
         Ok(code) => code,
         Err(error) => {
-            eprintln!("{} {error}", paint.bad("error:"));
+            warn_line!("{} {error}", paint.bad("error:"));
             if is_hook { 1 } else { error.code() }
         }
     }

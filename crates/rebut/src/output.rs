@@ -2,14 +2,14 @@
 
 use crate::{
     app::App,
+    atomic_file::{check_dir, parent, replace},
     beneath::Typed,
     cli::{Form, OutputArgs},
     debates::Debates,
     error::CliError,
+    hint_command::command,
     paint::Paint,
-    replacing::{check_dir, parent, replace},
     text,
-    typed::command,
 };
 use rebut_engine::{
     clean,
@@ -72,7 +72,7 @@ pub async fn files(debates: &Debates, view: &View, output: &OutputArgs) -> Resul
             Ok(()) => {}
             // A debate that ended without this must still end as it did.
             Err(error) if error.is_usage() => {
-                eprintln!("{} was not written: {error}", file.display())
+                warn_line!("{} was not written: {error}", file.display())
             }
             // The others may be on another disk.
             Err(error) => failed = failed.or(Some(error)),
@@ -108,7 +108,7 @@ pub fn check_files(output: &OutputArgs, format: &str) -> Result<(), CliError> {
         }
         check_no_link(file)?;
         if make_parent(file)? {
-            eprintln!(
+            warn_line!(
                 "made the directory {}",
                 file.parent().unwrap_or(Path::new(".")).display()
             );

@@ -2,10 +2,10 @@
 //! machine has.
 
 use crate::{
-    auto::{self, Found},
     cli::PanelArgs,
     config::{Config, Member},
     error::CliError,
+    model_discovery::{self, Found},
     roles,
 };
 use rebut_engine::{
@@ -219,7 +219,7 @@ fn found(roles: &[String], available: Found, single: &[Named]) -> (Vec<Member>, 
         return (seat(roles, &["rehearsal".to_owned()]), why);
     }
     let taken: Vec<&str> = single.iter().map(|(_, model)| model.as_str()).collect();
-    let picked = auto::pick(available.candidates, unnamed.len(), &taken);
+    let picked = model_discovery::pick(available.candidates, unnamed.len(), &taken);
     let models: Vec<String> = picked
         .iter()
         .map(|candidate| candidate.model.clone())
@@ -235,7 +235,7 @@ fn found(roles: &[String], available: Found, single: &[Named]) -> (Vec<Member>, 
             None => found.next(),
         },
     );
-    (members.flatten().collect(), auto::words(&picked))
+    (members.flatten().collect(), model_discovery::words(&picked))
 }
 
 fn is_named(role: &str, single: &[Named]) -> bool {

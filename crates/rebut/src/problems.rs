@@ -3,11 +3,11 @@
 
 pub mod python;
 
-use crate::{error::CliError, reading};
+use crate::{error::CliError, read_file};
 use rebut_engine::{
     clean::on_one_line,
-    nearest::nearest,
     sandbox::{LANGUAGES, Style},
+    suggest::suggest,
 };
 use serde::Deserialize;
 use serde_json::Value;
@@ -66,7 +66,7 @@ pub fn load(path: &Path, id: &str) -> Result<Problem, CliError> {
             |problem| format!("the first is `{}`", on_one_line(&problem.id)),
         )
     };
-    let meant = nearest(id, all.iter().map(|problem| problem.id.as_str()));
+    let meant = suggest(id, all.iter().map(|problem| problem.id.as_str()));
     Err(
         CliError::usage(message).hint(meant.map_or_else(first, |meant| {
             format!("did you mean `{}`?", on_one_line(meant))
@@ -109,7 +109,7 @@ fn bad(path: &Path, line: usize, what: &str) -> CliError {
 
 /// A file's text; one whose name ends in `.gz` is unpacked.
 pub fn read(path: &Path) -> Result<String, CliError> {
-    reading::records(path, MOST_BYTES)
+    read_file::records(path, MOST_BYTES)
 }
 
 #[derive(Deserialize)]

@@ -9,9 +9,9 @@ use crate::{
     app::App,
     cli::Form,
     error::{CliError, innermost},
-    reading,
+    hint_command::command,
+    read_file,
     serve::Keyring,
-    typed::command,
 };
 use futures_util::StreamExt;
 use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, utf8_percent_encode};
@@ -24,7 +24,7 @@ use rebut_engine::{
     record::{Envelope, Record},
     store::{Filter, Session, Status},
 };
-use rebut_server::front::TurnRequest;
+use rebut_server::resolver::TurnRequest;
 use reqwest::{Method, RequestBuilder, Response, StatusCode, Url};
 use serde::{Deserialize, de::DeserializeOwned};
 use serde_json::{Value, json};
@@ -352,9 +352,9 @@ fn token(app: &App, is_here: bool) -> Result<String, CliError> {
         crate::app::environment("REBUT_TOKEN"),
         own,
     ) {
-        (Some(path), ..) => reading::text(path)?,
+        (Some(path), ..) => read_file::text(path)?,
         (None, Some(token), _) => token,
-        (None, None, Some(own)) => reading::text(&own)?,
+        (None, None, Some(own)) => read_file::text(&own)?,
         (None, None, None) => {
             return Err(CliError::usage("a server wants a key")
                 .hint("put its token into REBUT_TOKEN, or name its file with --token-file FILE"));

@@ -4,7 +4,7 @@ use crate::{app::say_once, beneath::Folder, error::CliError};
 use rebut_engine::{
     agent::{BUILT_IN, Role},
     clean::on_one_line,
-    nearest::nearest,
+    suggest::suggest,
 };
 use std::{
     collections::BTreeMap,
@@ -44,7 +44,7 @@ pub fn find(project: &Path, name: &str) -> Result<Role, CliError> {
                 .hint("put the file itself there"),
         );
     }
-    let meant = nearest(name, texts.keys().map(String::as_str))
+    let meant = suggest(name, texts.keys().map(String::as_str))
         .map(|meant| format!("did you mean `{meant}`? "))
         .unwrap_or_default();
     let hint = format!("{meant}Write .rebut/roles/{name}.md to add it, `rebut roles` lists all");

@@ -2,15 +2,15 @@
 
 pub mod arms;
 
-use crate::{paint::Paint, typed::command};
+use crate::{hint_command::command, paint::Paint};
 use rebut_engine::{
     clean::{for_people, on_one_line, shortened, shortened_reason},
     event::{GateOpened, Position, Started},
     family::only_family,
     formats::{Format, Reading, Shortfall, decide, ending_word, weights::Weights},
+    model_mismatch::{Switch, switches},
     outcome::{Ending, Outcome},
-    recount::{Robustness, robustness},
-    switching::{Switch, switches},
+    retally::{Robustness, robustness},
     topology::Kind,
     view::{RoundView, Spent, TurnState, TurnView, View},
 };

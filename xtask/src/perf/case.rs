@@ -232,7 +232,7 @@ impl Model for Recorder {
 mod tests {
     use super::*;
     use rebut_engine::{
-        memory::MemoryStore,
+        memory_store::MemoryStore,
         model::{Deltas, anything_fits},
         prompt::Prompt,
         reply::Schema,

@@ -6,7 +6,7 @@ use super::{
 };
 use rebut_engine::{
     Desk, DeskOptions, Start,
-    memory::MemoryStore,
+    memory_store::MemoryStore,
     outcome::{Ending, Outcome},
     seal::Seal,
     store::Store,

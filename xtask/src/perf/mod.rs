@@ -19,7 +19,7 @@ mod targets;
 pub use scenarios::{SCENARIO, run_scenario};
 pub use server::{SERVER, serve};
 
-use rebut_engine::memory::MemoryStore;
+use rebut_engine::memory_store::MemoryStore;
 use report::Report;
 use scenarios::{SCENARIOS, Scenario};
 use server::Server;

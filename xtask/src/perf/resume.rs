@@ -11,7 +11,7 @@ use super::{
 use rebut_engine::{
     DebateId,
     event::{Event, Started},
-    memory::MemoryStore,
+    memory_store::MemoryStore,
     record::{Hash, Place as EventPlace, Record},
     store::{Append, Claim, Durability, Filter, Status, Store},
     view,

@@ -4,14 +4,14 @@ use super::{Desk, DeskOptions, More, Running, Start, accepting::apart, quoting::
 use crate::{
     DebateId,
     audit::{self, Audit, ProblemKind},
-    error::{DeskError, Halt, TooLate},
+    error::{DeskError, Stop, TooLate},
     event::{Event, EventRedacted, ForkedFrom, Limits, RoundStarted, Started, TurnCompleted},
-    gating::LONGEST_GATE,
+    gate::LONGEST_GATE,
     journal::{Commit, Entry},
-    memory::MemoryStore,
+    journal_file::Portable,
+    memory_store::MemoryStore,
     model::Deltas,
     outcome::{Ending, Outcome},
-    portable::Portable,
     projection::Projection,
     record::{Hash, Place, Record},
     replay::{Recorded, Recording},
@@ -178,7 +178,7 @@ impl Desk {
             .outcome
             .as_ref()
             .is_some_and(|outcome| outcome.outcome == Ending::Failed);
-        if let (Err(Halt::Broken(problem)), false) = (&result, failed_then) {
+        if let (Err(Stop::Broken(problem)), false) = (&result, failed_then) {
             return Err(DeskError::WrongState(problem.clone()));
         }
         let outcome = super::run::ending(&debate, result)?;

@@ -13,7 +13,7 @@ pub use keep::{Fork, Replayed};
 pub use overdue::PausedGates;
 pub use watch::Watch;
 
-pub(crate) use watch::Ears;
+pub(crate) use watch::Subscribers;
 
 use accepting::Marked;
 
@@ -23,20 +23,20 @@ use crate::{
     budget::Caps,
     clock::{Clock, SystemClock},
     deadlines::Deadlines,
-    error::{DeskError, Halt},
+    error::{DeskError, Stop},
     event::{GateOpened, Limits},
     formats::{FORMATS, Format},
     journal::{Journal, Patience},
-    lanes::Lanes,
+    lessons,
     model::{Deltas, Listening, Models},
-    observing::Observer,
+    observer::Observer,
     outcome::Outcome,
+    rate_limit::Lanes,
     sandbox::{NoSandbox, Sandbox},
     seal::Seal,
     secrets::Scrubber,
     store::{Filter, Pick, Picked, Session, Store},
     view::View,
-    wisdom,
 };
 use jiff::Timestamp;
 use serde_json::Value;
@@ -86,7 +86,7 @@ struct Inner {
     halted: Mutex<HashMap<DebateId, u64>>,
     patience: Arc<Patience>,
     /// Who is told of what is appended.
-    ears: Arc<Ears>,
+    ears: Arc<Subscribers>,
     listening: std::sync::Once,
     /// Wakes whoever closes the gates of paused debates.
     paused: Notify,
@@ -99,7 +99,7 @@ struct Live {
     deltas: Deltas,
     task: Arc<OnceLock<AbortHandle>>,
     /// Why this process cannot go on with it, once that is known.
-    lost: Arc<SetOnce<Halt>>,
+    lost: Arc<SetOnce<Stop>>,
     ended: channel::Receiver<Option<Result<Arc<Outcome>, DeskError>>>,
 }
 
@@ -221,7 +221,7 @@ impl Desk {
                 crashed: Mutex::default(),
                 halted: Mutex::default(),
                 patience: Arc::new(Patience::new(options.patience)),
-                ears: Arc::new(Ears::new(options.observer)),
+                ears: Arc::new(Subscribers::new(options.observer)),
                 listening: std::sync::Once::new(),
                 paused: Notify::new(),
             }),
@@ -280,19 +280,19 @@ impl Desk {
     pub async fn lessons_for(
         &self,
         task: &str,
-        bounds: &wisdom::Bounds,
-        near: Option<&mut wisdom::Near<'_>>,
-    ) -> Result<wisdom::Found, DeskError> {
+        bounds: &lessons::Bounds,
+        near: Option<&mut lessons::Near<'_>>,
+    ) -> Result<lessons::Found, DeskError> {
         let lessons = self.known_lessons(bounds).await?;
-        Ok(wisdom::find(task, &lessons, bounds.most, near, &*self.inner.clock).await)
+        Ok(lessons::find(task, &lessons, bounds.most, near, &*self.inner.clock).await)
     }
 
     /// Every lesson that may be given to this person, the newest first.
     pub async fn known_lessons(
         &self,
-        bounds: &wisdom::Bounds,
-    ) -> Result<Vec<wisdom::Lesson>, DeskError> {
-        Ok(wisdom::gather(&*self.inner.store, self.inner.clock.now(), bounds).await?)
+        bounds: &lessons::Bounds,
+    ) -> Result<Vec<lessons::Lesson>, DeskError> {
+        Ok(lessons::gather(&*self.inner.store, self.inner.clock.now(), bounds).await?)
     }
 
     /// Whether a process, this one or another, runs a debate now. One that is recorded as running

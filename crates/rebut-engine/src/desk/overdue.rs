@@ -4,7 +4,7 @@ use super::Desk;
 use crate::{
     DebateId,
     error::{DeskError, TooLate},
-    gating::{GateDecided, GateOpened},
+    gate::{GateDecided, GateOpened},
     store::{Filter, Session, Status},
 };
 use std::{collections::HashMap, time::Duration};

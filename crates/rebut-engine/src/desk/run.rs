@@ -8,14 +8,14 @@ use super::{
 use crate::{
     DebateId,
     agent::Agent,
-    barred::Barred,
     budget::{ANSWER_TOKENS, Budget, Caps},
     clean::{for_people, is_hostile, on_one_line, shortened},
     debate::{Debate, Opened, SaidSoFar, Steer},
-    error::{DeskError, Halt, TooLate},
+    disabled_models::Barred,
+    error::{DeskError, Stop, TooLate},
     event::{DebatePaused, DebateResumed, Event, Limits, Started},
     formats::Format,
-    gating::Shown,
+    gate::Shown,
     journal::{Commit, Entry, Journal},
     model::{Deltas, Fault, FaultKind, Model},
     outcome::{Ending, Outcome},
@@ -299,7 +299,7 @@ impl Desk {
             .append(std::iter::once(first).chain(copied).collect(), commit)
             .await
         {
-            Err(Halt::TooLate(what)) => return Err(DeskError::TooLate { debate: id, what }),
+            Err(Stop::TooLate(what)) => return Err(DeskError::TooLate { debate: id, what }),
             begun => begun?,
         };
         journal.memory().started = Some(started.clone());
@@ -434,7 +434,7 @@ impl Desk {
         };
         let (end, ended) = channel::channel(None);
         let task: Arc<OnceLock<_>> = Arc::default();
-        let lost: Arc<SetOnce<Halt>> = Arc::default();
+        let lost: Arc<SetOnce<Stop>> = Arc::default();
         let live = Live {
             journal: journal.clone(),
             deltas: deltas.clone(),
@@ -484,7 +484,7 @@ impl Desk {
                 halt = lost.wait() => Err(DeskError::Halted(halt.clone())),
             };
             match &result {
-                Err(DeskError::Halted(Halt::Paused)) => leaving.inner.paused.notify_one(),
+                Err(DeskError::Halted(Stop::Paused)) => leaving.inner.paused.notify_one(),
                 Err(why) => {
                     leaving.inner.ears.halted(id, why);
                     Box::pin(leaving.halted(&journal, why)).await;
@@ -694,7 +694,7 @@ async fn drive(format: &'static Format, debate: Debate) -> Result<Arc<Outcome>, 
     // In a box, as all that happens once and late: a debate that waits would hold the room for it.
     match Box::pin(record(&debate, result)).await {
         // Its end was being written when a person's word was: that came first.
-        Err(DeskError::Halted(Halt::TooLate(TooLate::Cancelled))) => {
+        Err(DeskError::Halted(Stop::TooLate(TooLate::Cancelled))) => {
             Box::pin(record(&debate, Err(debate.cancelled()))).await
         }
         recorded => recorded,
@@ -702,20 +702,20 @@ async fn drive(format: &'static Format, debate: Debate) -> Result<Arc<Outcome>, 
 }
 
 /// Records how a run ended, or that it rests.
-async fn record(debate: &Debate, result: Result<Outcome, Halt>) -> Result<Arc<Outcome>, DeskError> {
+async fn record(debate: &Debate, result: Result<Outcome, Stop>) -> Result<Arc<Outcome>, DeskError> {
     match ending(debate, result) {
         Ok(outcome) => {
             let outcome = Arc::new(outcome);
             finish(debate, &outcome).await?;
             Ok(outcome)
         }
-        Err(Halt::Paused) => {
+        Err(Stop::Paused) => {
             if *debate.steer.borrow() == Steer::Leave {
                 leave(&debate.journal).await?
             } else {
                 pause(debate).await?
             }
-            Err(DeskError::Halted(Halt::Paused))
+            Err(DeskError::Halted(Stop::Paused))
         }
         Err(halt) => Err(DeskError::Halted(halt)),
     }
@@ -726,7 +726,7 @@ const RESULT: &str = "result";
 
 /// Runs a format to its result. Where the debate asks for it, a person approves what others would
 /// use.
-pub(super) async fn approved(format: &'static Format, debate: &Debate) -> Result<Outcome, Halt> {
+pub(super) async fn approved(format: &'static Format, debate: &Debate) -> Result<Outcome, Stop> {
     let outcome = with_voices(debate, (format.run)(debate).await?);
     let seconds = debate.limits.approval_seconds;
     let wait = (seconds > 0).then(|| Duration::from_secs(seconds));
@@ -737,7 +737,7 @@ pub(super) async fn approved(format: &'static Format, debate: &Debate) -> Result
     let ended_unasked = outcome.outcome == Ending::Contested && debate.is_replay_without(RESULT);
     if is_asked && outcome.outcome.is_result() && !ended_unasked {
         let pending =
-            serde_json::to_value(&outcome).map_err(|error| Halt::Broken(error.to_string()))?;
+            serde_json::to_value(&outcome).map_err(|error| Stop::Broken(error.to_string()))?;
         Box::pin(debate.gate(
             RESULT,
             Shown {
@@ -761,10 +761,10 @@ fn with_voices(debate: &Debate, outcome: Outcome) -> Outcome {
 }
 
 /// The outcome behind a result. Pauses and broken journals have none.
-pub(super) fn ending(debate: &Debate, result: Result<Outcome, Halt>) -> Result<Outcome, Halt> {
+pub(super) fn ending(debate: &Debate, result: Result<Outcome, Stop>) -> Result<Outcome, Stop> {
     let (ending, summary) = match result {
         Ok(outcome) => return Ok(with_voices(debate, outcome)),
-        Err(Halt::NoQuorum {
+        Err(Stop::NoQuorum {
             step,
             answered,
             needed,
@@ -787,25 +787,25 @@ pub(super) fn ending(debate: &Debate, result: Result<Outcome, Halt>) -> Result<O
                 format!("{answered} answered at {step}, {needed} needed"),
             )
         }
-        Err(Halt::Cancelled { by, reason }) => (
+        Err(Stop::Cancelled { by, reason }) => (
             Ending::Cancelled,
             format!("cancelled by {by}{}", because(&reason)),
         ),
-        Err(Halt::Rejected { gate, by, reason }) => (
+        Err(Stop::Rejected { gate, by, reason }) => (
             Ending::Rejected,
             format!("gate {gate} rejected by {by}{}", because(&reason)),
         ),
-        Err(Halt::Stopped(stop)) => {
+        Err(Stop::Stopped(stop)) => {
             return Ok(with_voices(debate, Outcome::stopped(stop, Vec::new())));
         }
-        Err(Halt::Broken(problem)) => (Ending::Failed, problem),
+        Err(Stop::Broken(problem)) => (Ending::Failed, problem),
         Err(
-            halt @ (Halt::Paused
-            | Halt::Crashed(_)
-            | Halt::TakenOver
-            | Halt::WentBack { .. }
-            | Halt::TooLate(_)
-            | Halt::Store(_)),
+            halt @ (Stop::Paused
+            | Stop::Crashed(_)
+            | Stop::TakenOver
+            | Stop::WentBack { .. }
+            | Stop::TooLate(_)
+            | Stop::Store(_)),
         ) => {
             return Err(halt);
         }
@@ -824,7 +824,7 @@ fn because(reason: &str) -> String {
     }
 }
 
-async fn finish(debate: &Debate, outcome: &Arc<Outcome>) -> Result<(), Halt> {
+async fn finish(debate: &Debate, outcome: &Arc<Outcome>) -> Result<(), Stop> {
     let rounds = debate.rounds_completed();
     let (id, started) = (debate.id, debate.started.clone());
     let (created_at, ended) = (debate.journal.memory().created_at.clone(), outcome.clone());
@@ -856,7 +856,7 @@ fn unless_cancelled(commit: Commit) -> Commit {
     }
 }
 
-async fn pause(debate: &Debate) -> Result<(), Halt> {
+async fn pause(debate: &Debate) -> Result<(), Stop> {
     let (id, started, created_at) = (
         debate.id,
         debate.started.clone(),
@@ -889,7 +889,7 @@ async fn pause(debate: &Debate) -> Result<(), Halt> {
 
 /// Gives the debate up without a word: it stays recorded as running, and whoever looks for debates
 /// that nobody runs finds it.
-pub(super) async fn leave(journal: &Journal) -> Result<(), Halt> {
+pub(super) async fn leave(journal: &Journal) -> Result<(), Stop> {
     let commit = Commit {
         claim: Some(Claim::Release),
         durability: Some(Durability::Power),

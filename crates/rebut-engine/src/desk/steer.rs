@@ -9,16 +9,16 @@ use super::{
 use crate::{
     DebateId,
     debate::Steer,
-    error::{DeskError, Halt, TooLate},
+    error::{DeskError, Stop, TooLate},
     event::{
         Event, GateDecided, HumanAnswered, HumanCancelled, HumanMarked, HumanNoted, HumanPaused,
     },
-    gating::{Closes, NOBODY, in_time, undecided},
+    fallback_report::substitutions_in,
+    gate::{Closes, NOBODY, in_time, undecided},
     journal::{Commit, Entry, Journal, Memory},
     outcome::{Ending, Outcome},
     record::{Hash, Place},
     store::{Append, Changed, Claim, Durability, Status, StoreError},
-    substitution::substitutions_in,
     view::{self, View},
 };
 use std::{
@@ -347,7 +347,7 @@ impl Desk {
         }
         match self.end_dead(id, &journal, &cancelled).await {
             // Another process runs it and has been told by the event above.
-            Err(DeskError::Halted(Halt::Store(StoreError::Held { .. }))) => Ok(()),
+            Err(DeskError::Halted(Stop::Store(StoreError::Held { .. }))) => Ok(()),
             other => other,
         }
     }
@@ -416,11 +416,11 @@ impl Desk {
             .append(vec![Entry::new(Place::default(), event)], commit)
             .await
         {
-            Err(Halt::TooLate(what)) => Err(DeskError::TooLate {
+            Err(Stop::TooLate(what)) => Err(DeskError::TooLate {
                 debate: journal.debate(),
                 what,
             }),
-            Err(halt @ (Halt::TakenOver | Halt::WentBack { .. })) => {
+            Err(halt @ (Stop::TakenOver | Stop::WentBack { .. })) => {
                 // Asked again, it is written behind what is there.
                 if let Some(live) = self.inner.live().get(&journal.debate()) {
                     live.lose(halt.clone());
@@ -530,7 +530,7 @@ impl Desk {
 
 impl Live {
     /// Ends a run that cannot go on, whatever it waits for.
-    fn lose(&self, why: Halt) {
+    fn lose(&self, why: Stop) {
         // Only the first reason counts.
         let _ = self.lost.set(why);
     }
@@ -550,7 +550,7 @@ async fn take_in(inner: &Inner, id: DebateId) {
     let Some(live) = live else { return };
     // A journal that cannot be read stops the run itself at its next append; here there is nobody
     // to tell.
-    if let Err(halt @ (Halt::TakenOver | Halt::WentBack { .. })) = live.journal.catch_up().await {
+    if let Err(halt @ (Stop::TakenOver | Stop::WentBack { .. })) = live.journal.catch_up().await {
         // One that waits for a person would not notice for days, and what people say here would be
         // written by nobody.
         live.lose(halt);

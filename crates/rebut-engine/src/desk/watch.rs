@@ -4,9 +4,9 @@ use super::{Desk, Inner, run::leave, steer::GIVING_UP};
 use crate::{
     DebateId,
     clean::on_one_line,
-    error::{DeskError, Halt},
+    error::{DeskError, Stop},
     journal::{Entry, Journal},
-    observing::Observer,
+    observer::Observer,
     record::{Hash, Record},
     store::{Pick, Picked, StoreError},
 };
@@ -110,12 +110,12 @@ impl Inner {
 
 /// Who is told of what is appended: watchers, by debate, so that one that grows wakes only its own;
 /// and whoever observes them all.
-pub(crate) struct Ears {
+pub(crate) struct Subscribers {
     watchers: Mutex<HashMap<DebateId, channel::Sender<u64>>>,
     observer: Option<Arc<dyn Observer>>,
 }
 
-impl Ears {
+impl Subscribers {
     pub(super) fn new(observer: Option<Arc<dyn Observer>>) -> Self {
         Self {
             watchers: Mutex::default(),
@@ -218,7 +218,7 @@ impl Leaving {
         // with this process.
         let _ =
             tokio::time::timeout(GIVING_UP, AssertUnwindSafe(leave(journal)).catch_unwind()).await;
-        Err(DeskError::Halted(Halt::Crashed(on_one_line(&words))))
+        Err(DeskError::Halted(Stop::Crashed(on_one_line(&words))))
     }
 }
 
@@ -228,8 +228,8 @@ impl Leaving {
     /// it leaves the list of those that run, so that it is found in one of them.
     pub(super) async fn halted(&self, journal: &Journal, why: &DeskError) {
         let ends = match why {
-            DeskError::Halted(Halt::TakenOver) => None,
-            DeskError::Halted(Halt::WentBack { has, .. }) => self.part(*has).await,
+            DeskError::Halted(Stop::TakenOver) => None,
+            DeskError::Halted(Stop::WentBack { has, .. }) => self.part(*has).await,
             _ => Some(journal.count().unwrap_or_default()),
         };
         if let Some(ends) = ends {
@@ -258,7 +258,7 @@ impl Leaving {
                 // Another process has it already.
                 Err(
                     DeskError::Store(StoreError::Lost { .. })
-                    | DeskError::Halted(Halt::Store(StoreError::Held { .. })),
+                    | DeskError::Halted(Stop::Store(StoreError::Held { .. })),
                 ) => return None,
                 Err(error) => {
                     self.inner.ears.halted(self.id, &error);
@@ -401,8 +401,8 @@ impl Watch {
         }
     }
 
-    fn went_back(&self, has: u64) -> Halt {
-        Halt::WentBack {
+    fn went_back(&self, has: u64) -> Stop {
+        Stop::WentBack {
             has,
             had: self.seen,
         }

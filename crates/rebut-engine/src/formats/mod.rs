@@ -1,24 +1,24 @@
 //! The table of formats. A format is one row here, one file (or folder) beside this one, and its
 //! prompts and preset.
 
-pub mod arms;
+pub mod baselines;
 pub mod challenge;
 pub mod consensus;
 pub mod decide;
 pub mod evaluate;
-mod hearing;
-pub mod patience;
+mod peer_view;
 pub mod propose;
 pub mod question;
 pub mod review;
 pub mod solve;
+pub mod timeouts;
 pub mod triage;
 pub mod weights;
 
 use crate::{
     agent::Agent,
     debate::Debate,
-    error::Halt,
+    error::Stop,
     event::{Limits, Started},
     outcome::{Ending, Outcome},
     prompt::PromptFile,
@@ -34,7 +34,7 @@ use std::{
 };
 
 /// The future of a format's run.
-pub type Run<'a> = Pin<Box<dyn Future<Output = Result<Outcome, Halt>> + Send + 'a>>;
+pub type Run<'a> = Pin<Box<dyn Future<Output = Result<Outcome, Stop>> + Send + 'a>>;
 
 /// The rules of one kind of debate.
 #[derive(Clone, Copy)]
@@ -173,9 +173,9 @@ pub const FORMATS: &[Format] = &[
     solve::FORMAT,
     triage::FORMAT,
     propose::FORMAT,
-    arms::single::FORMAT,
-    arms::poll::FORMAT,
-    arms::society::FORMAT,
+    baselines::single::FORMAT,
+    baselines::poll::FORMAT,
+    baselines::society::FORMAT,
 ];
 
 impl Format {

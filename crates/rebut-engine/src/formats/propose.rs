@@ -4,10 +4,10 @@
 use crate::{
     agent::Agent,
     debate::{Ask, Debate, Step},
-    error::Halt,
+    error::Stop,
     formats::{
         Foreseen, Format, Run,
-        patience::{OneTurn, limits_by},
+        timeouts::{OneTurn, limits_by},
     },
     outcome::{Ending, Outcome},
     policy::PolicyInsights,
@@ -80,9 +80,9 @@ reply!(Proposal, "role_proposal");
 /// A text of more characters is no text for a reviewer.
 const MOST_CHARACTERS: usize = 20_000;
 
-async fn run(debate: &Debate) -> Result<Outcome, Halt> {
+async fn run(debate: &Debate) -> Result<Outcome, Stop> {
     let input = Input::deserialize(&debate.started().input)
-        .map_err(|error| Halt::Broken(error.to_string()))?;
+        .map_err(|error| Stop::Broken(error.to_string()))?;
     let prompt = Request {
         role: &input.role,
         current: &input.current,
@@ -103,13 +103,13 @@ async fn run(debate: &Debate) -> Result<Outcome, Halt> {
                 crate::clean::on_one_line(&said.reply.why)
             );
             let result = serde_json::to_value(&said.reply)
-                .map_err(|error| Halt::Broken(error.to_string()))?;
+                .map_err(|error| Stop::Broken(error.to_string()))?;
             Ok(Outcome {
                 result,
                 ..Outcome::without_result(Ending::Completed, summary, Vec::new())
             })
         }
-        Err(absence) => Err(Halt::NoQuorum {
+        Err(absence) => Err(Stop::NoQuorum {
             step: step.name,
             answered: 0,
             needed: 1,

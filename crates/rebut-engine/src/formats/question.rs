@@ -1,6 +1,6 @@
 //! The question: input, options and context, the same for every format that answers one.
 
-use super::arms::program::Wanted;
+use super::baselines::program::Wanted;
 use crate::{clean, debate::Debate};
 use schemars::JsonSchema;
 use serde::{

@@ -4,10 +4,10 @@
 use crate::{
     agent::Agent,
     debate::{Ask, Debate, Step},
-    error::Halt,
+    error::Stop,
     formats::{
         Foreseen, Format, Run,
-        patience::{OneTurn, limits_by},
+        timeouts::{OneTurn, limits_by},
     },
     outcome::{Ending, Outcome},
     prompt,
@@ -81,9 +81,9 @@ pub struct Verdict {
 
 reply!(Verdict, "triage_verdict");
 
-async fn run(debate: &Debate) -> Result<Outcome, Halt> {
+async fn run(debate: &Debate) -> Result<Outcome, Stop> {
     let input: Input = serde_json::from_value(debate.started().input.clone())
-        .map_err(|error| Halt::Broken(error.to_string()))?;
+        .map_err(|error| Stop::Broken(error.to_string()))?;
     let rules = triage::triage(&input.question, input.options, &input.context);
     let context = if input.context.trim().is_empty() {
         "(none)"
@@ -117,7 +117,7 @@ async fn run(debate: &Debate) -> Result<Outcome, Halt> {
                 ..Outcome::without_result(Ending::Completed, summary, Vec::new())
             })
         }
-        Err(absence) => Err(Halt::NoQuorum {
+        Err(absence) => Err(Stop::NoQuorum {
             step: step.name,
             answered: 0,
             needed: 1,

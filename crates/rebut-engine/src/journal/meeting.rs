@@ -4,7 +4,7 @@
 
 use super::{End, Entry, Journal, window::Mark, writing};
 use crate::{
-    error::Halt,
+    error::Stop,
     event::Event,
     record::{Hash, Place, Record},
     store::{Append, Claim, Durability, Picked, Session, StoreError},
@@ -19,7 +19,7 @@ impl Journal {
         &self,
         end: &mut End,
         there: Option<(u64, Hash)>,
-    ) -> Result<bool, Halt> {
+    ) -> Result<bool, Stop> {
         match there {
             Some((count, head)) if parts(end, count, head) => {
                 self.mend(end, count, head).await.map(|()| true)
@@ -30,7 +30,7 @@ impl Journal {
 
     /// Reads what is behind what is known here. Whether there was anything, or something was
     /// mended.
-    pub(super) async fn absorb_tail(&self, end: &mut End) -> Result<bool, Halt> {
+    pub(super) async fn absorb_tail(&self, end: &mut End) -> Result<bool, Stop> {
         // Whoever only steers a debate may meet anything.
         let runs = end.holds
             || end
@@ -50,14 +50,14 @@ impl Journal {
                 && record.seq == end.count + 1
                 && record.is_whole()
             {
-                return Err(Halt::WentBack {
+                return Err(Stop::WentBack {
                     has: count,
                     had: end.count,
                 });
             }
             // Steering may come from anywhere; turns only from whoever runs the debate.
             if runs && known > 0 && !is_steering(&record) {
-                return Err(Halt::TakenOver);
+                return Err(Stop::TakenOver);
             }
             self.absorb(end, record)?;
         }
@@ -66,16 +66,16 @@ impl Journal {
         Ok(end.count > known)
     }
 
-    fn absorb(&self, end: &mut End, record: Record) -> Result<(), Halt> {
+    fn absorb(&self, end: &mut End, record: Record) -> Result<(), Stop> {
         if record.prev != end.head || record.seq != end.count + 1 || !record.is_whole() {
-            return Err(Halt::Broken(format!(
+            return Err(Stop::Broken(format!(
                 "the journal is damaged at event {}; run `rebut audit verify`",
                 record.seq
             )));
         }
         (end.count, end.head) = (record.seq, record.hash);
         let event = record.event().map_err(|error| {
-            Halt::Broken(format!("event {} cannot be read: {error}", record.seq))
+            Stop::Broken(format!("event {} cannot be read: {error}", record.seq))
         })?;
         match (&event, Mark::of(&record)) {
             // What was taken out must not come back, nor what this program does not know as it was.
@@ -97,11 +97,11 @@ impl Journal {
     /// The store's journal ends before what was written here, or otherwise: what it lost is
     /// appended again where that follows its end. If it does not, or is not kept any more, this run
     /// is over: whoever takes the debate up goes on from what the store has.
-    async fn mend(&self, end: &mut End, mut count: u64, mut head: Hash) -> Result<(), Halt> {
+    async fn mend(&self, end: &mut End, mut count: u64, mut head: Hash) -> Result<(), Stop> {
         let mut pause = writing::Backoff::default();
         // A journal that is longer is for whoever reads its tail.
         while parts(end, count, head) {
-            let went_back = || Halt::WentBack {
+            let went_back = || Stop::WentBack {
                 has: count,
                 had: end.count,
             };
@@ -134,7 +134,7 @@ impl Journal {
                         .await;
                 }
                 Err(StoreError::Held { .. } | StoreError::Lost { .. }) => {
-                    return Err(Halt::TakenOver);
+                    return Err(Stop::TakenOver);
                 }
                 Err(error) => return Err(error.into()),
             }

@@ -3,8 +3,8 @@
 
 use crate::{
     agent::Agent,
-    debate::{Ask, Debate, Round, Said, Step},
-    error::Halt,
+    debate::{Ask, Debate, ReplyFrom, Round, Step},
+    error::Stop,
     outcome::Absence,
     reply::Reply,
 };
@@ -20,9 +20,9 @@ pub struct Exchange<A, B> {
 #[derive(Clone, Debug, PartialEq)]
 pub struct Side<A, B> {
     /// Its arguments.
-    pub argued: Option<Said<A>>,
+    pub argued: Option<ReplyFrom<A>>,
     /// Its answer to the other side's arguments. Nobody is asked for one unless both sides argued.
-    pub answered: Option<Said<B>>,
+    pub answered: Option<ReplyFrom<B>>,
     /// Why it said no more.
     pub missing: Option<Absence>,
 }
@@ -73,7 +73,7 @@ pub async fn exchange<A: Reply, B: Reply>(
     sides: [&Agent; 2],
     argue: impl Fn(usize, &str) -> Ask<A> + Sync,
     answer: impl Fn(usize, &str, &A, &A) -> Ask<B> + Sync,
-) -> Result<Exchange<A, B>, Halt> {
+) -> Result<Exchange<A, B>, Stop> {
     let number = |agent: &Agent| usize::from(agent.name != sides[0].name);
     let mut opening = debate
         .round(&steps.argue, sides, |agent, notes| {
@@ -105,7 +105,7 @@ pub async fn exchange<A: Reply, B: Reply>(
 }
 
 /// What one agent said in a round, or why it did not.
-fn part_of<R>(round: &mut Round<R>, agent: &Agent) -> (Option<Said<R>>, Option<Absence>) {
+fn part_of<R>(round: &mut Round<R>, agent: &Agent) -> (Option<ReplyFrom<R>>, Option<Absence>) {
     let at = round.said.iter().position(|said| said.agent == agent.name);
     let missing = round
         .absent

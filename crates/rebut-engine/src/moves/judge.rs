@@ -3,8 +3,8 @@
 
 use crate::{
     agent::Agent,
-    debate::{Ask, Debate, Said, Step},
-    error::Halt,
+    debate::{Ask, Debate, ReplyFrom, Step},
+    error::Stop,
     family::are_kin,
     moves::exchange::Exchange,
     outcome::Absence,
@@ -50,9 +50,9 @@ pub trait Comparison: Reply {
 #[derive(Clone, Debug, PartialEq)]
 pub struct Judged<R> {
     /// With the first side first.
-    pub forwards: Result<Said<R>, Absence>,
+    pub forwards: Result<ReplyFrom<R>, Absence>,
     /// With the second side first.
-    pub backwards: Result<Said<R>, Absence>,
+    pub backwards: Result<ReplyFrom<R>, Absence>,
 }
 
 impl<R: Comparison> Judged<R> {
@@ -74,7 +74,7 @@ impl<R: Comparison> Judged<R> {
     }
 
     /// Every valid verdict with the order it was given in.
-    pub fn said(&self) -> impl Iterator<Item = (Order, &Said<R>)> {
+    pub fn said(&self) -> impl Iterator<Item = (Order, &ReplyFrom<R>)> {
         let forwards = self.forwards.iter().map(|said| (Order::Forwards, said));
         forwards.chain(self.backwards.iter().map(|said| (Order::Backwards, said)))
     }
@@ -108,7 +108,7 @@ pub async fn in_both_orders<R: Comparison>(
     step: &Step,
     judge: &Agent,
     ask: impl Fn(Order) -> Ask<R>,
-) -> Result<Judged<R>, Halt> {
+) -> Result<Judged<R>, Stop> {
     let named = |word: &str| Step {
         name: format!("{} {word}", step.name),
         ..step.clone()
@@ -125,7 +125,7 @@ pub async fn in_both_orders<R: Comparison>(
             backwards,
         }),
         // A met limit only says that somebody was not asked; what else went wrong is told first.
-        (Err(Halt::Stopped(_)), Err(halt)) | (Err(halt), _) | (_, Err(halt)) => Err(halt),
+        (Err(Stop::Stopped(_)), Err(halt)) | (Err(halt), _) | (_, Err(halt)) => Err(halt),
     }
 }
 
@@ -166,7 +166,7 @@ mod tests {
     #[test]
     fn only_a_verdict_that_holds_in_both_orders_counts() {
         let said = |place| {
-            Ok(Said {
+            Ok(ReplyFrom {
                 agent: "judge".into(),
                 turn: "t".into(),
                 reply: Place(place),

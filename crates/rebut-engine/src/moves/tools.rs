@@ -6,8 +6,8 @@ mod spoken;
 
 use crate::{
     agent::Agent,
-    debate::{Ask, Debate, Round, Said, Step, absence, all_or_halt},
-    error::Halt,
+    debate::{Ask, Debate, ReplyFrom, Round, Step, absence, all_or_halt},
+    error::Stop,
     event::Event,
     facts::ToolCalled,
     model::FaultKind,
@@ -32,7 +32,7 @@ pub async fn turn_with_tools<R: Reply>(
     agent: &Agent,
     ask: Ask<R>,
     toolbox: &Toolbox,
-) -> Result<Result<Said<R>, Absence>, Halt> {
+) -> Result<Result<ReplyFrom<R>, Absence>, Stop> {
     let first = step.turn(&agent.name);
     debate.enter_turn(&first)?;
     let given = toolbox.given_to(agent);
@@ -73,7 +73,7 @@ pub async fn turn_with_tools<R: Reply>(
         };
         let call = match said.reply {
             Spoken::Reply(reply) => {
-                return Ok(Ok(Said {
+                return Ok(Ok(ReplyFrom {
                     agent: said.agent,
                     turn: said.turn,
                     reply,
@@ -127,7 +127,7 @@ pub async fn round_with_tools<R: Reply>(
     agents: &[&Agent],
     ask: impl Fn(&Agent, &str) -> Ask<R> + Sync,
     toolbox: &Toolbox,
-) -> Result<Round<R>, Halt> {
+) -> Result<Round<R>, Stop> {
     if !agents.iter().any(|agent| toolbox.may_be_called_by(agent)) {
         return debate.round(step, agents.iter().copied(), ask).await;
     }
@@ -153,7 +153,7 @@ crate::prompt!(
 
 crate::prompt!(
     /// Says what a tool said.
-    Told, "kernel/tool-result.md" {
+    PromptSource, "kernel/tool-result.md" {
         /// The call, as it was understood.
         call: Data,
         /// What it said, or why it was refused.
@@ -192,7 +192,7 @@ fn tell(debate: &Debate, called: &ToolCalled, left: u32) -> Prompt {
             Word::all(["You may use tools ".into(), times(left), after.into()])
         }
     };
-    Told {
+    PromptSource {
         call: &call,
         result: &result,
         what_now,
@@ -216,7 +216,7 @@ async fn use_tool(
     (turn, number): (&Arc<str>, u32),
     call: Call,
     (toolbox, given, left): (&Toolbox, &[&Tool], u32),
-) -> Result<ToolCalled, Halt> {
+) -> Result<ToolCalled, Stop> {
     let planned = match left {
         0 => Err("you have no call left".to_owned()),
         _ => toolbox.plan(given, &call.tool, &call.arguments),
@@ -285,7 +285,7 @@ mod tests {
     #[test]
     fn prompts_and_their_holes_agree() {
         assert_eq!(
-            [mismatches::<Offer>(), mismatches::<Told>()].concat(),
+            [mismatches::<Offer>(), mismatches::<PromptSource>()].concat(),
             Vec::<String>::new()
         );
     }

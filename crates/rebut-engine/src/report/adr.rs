@@ -4,7 +4,7 @@ use super::markdown::{choices, cost, redacted};
 use crate::{
     clean::{for_markdown, shortened},
     outcome::Ending,
-    recount::{Robustness, robustness},
+    retally::{Robustness, robustness},
     view::View,
 };
 use std::fmt::Write;

@@ -9,7 +9,7 @@ use crate::{
         audit::TIE,
         locate::Spot,
         operations::Merged,
-        reading::{place_words, ruling_on, silent_reviewers, spots},
+        render::{place_words, ruling_on, silent_reviewers, spots},
         result::counted,
     },
     view::View,

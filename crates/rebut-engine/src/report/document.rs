@@ -4,10 +4,10 @@ use crate::{
     DebateId,
     event::{GateOpened, HumanAnswered, HumanMarked},
     family::families,
-    formats::{Shortfall, arms::ArmResult, decide::result::DebateResult, weights::Weights},
+    formats::{Shortfall, baselines::ArmResult, decide::result::DebateResult, weights::Weights},
+    model_mismatch::{Switch, switches},
     outcome::{Absence, Ending, Substitution},
-    recount::{Robustness, robustness},
-    switching::{Switch, switches},
+    retally::{Robustness, robustness},
     view::{Spent, View},
 };
 use schemars::JsonSchema;

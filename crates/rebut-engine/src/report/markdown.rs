@@ -6,13 +6,13 @@ use crate::{
     event::{Position, Verdict},
     family::only_family,
     formats::{
-        Format, arms,
+        Format, baselines,
         decide::{self, result::Change},
         weights::Weights,
     },
+    model_mismatch::{Switch, switches},
     outcome::Ending,
-    recount::robustness,
-    switching::{Switch, switches},
+    retally::robustness,
     topology::{self, Kind},
     view::{RoundView, View},
 };
@@ -329,7 +329,7 @@ fn write_change(text: &mut String, position: &Position) {
 
 /// What a control arm found besides its one sentence.
 fn write_arm(text: &mut String, result: &serde_json::Value) {
-    let Ok(result) = serde_json::from_value::<arms::ArmResult>(result.clone()) else {
+    let Ok(result) = serde_json::from_value::<baselines::ArmResult>(result.clone()) else {
         return;
     };
     for (answer, voters) in &result.distribution {

@@ -6,7 +6,7 @@ use crate::{
         ReviewResult, Severity,
         locate::Spot,
         operations::{KINDS, Merged},
-        reading::spots,
+        render::spots,
     },
     view::View,
 };

@@ -4,12 +4,12 @@
 use super::{Attempt, Exchange};
 use crate::{
     budget::{Amount, Hold},
-    error::Halt,
+    error::Stop,
     event::{Event, TurnStarted},
     family::is_person,
     journal::{Commit, Entry},
-    lanes::{Call, Hindrance, Leave, Seat, provider_of},
     model::{Fault, FaultKind},
+    rate_limit::{Call, Hindrance, Leave, Seat, provider_of},
 };
 use std::time::Duration;
 use tokio::time::Instant;
@@ -62,7 +62,7 @@ impl<'a> Exchange<'a> {
         &mut self,
         attempt: &Attempt,
         time: &mut TurnTime,
-    ) -> Result<Result<(), Fault>, Halt> {
+    ) -> Result<Result<(), Fault>, Stop> {
         let mut seat = None;
         loop {
             // Again after every wait: what hinders a call may have come meanwhile.
@@ -139,14 +139,14 @@ impl<'a> Exchange<'a> {
         &mut self,
         attempt: &Attempt,
         time: &mut TurnTime,
-    ) -> Result<Option<Hold<'a>>, Halt> {
+    ) -> Result<Option<Hold<'a>>, Stop> {
         let Some(most) = self.most(attempt) else {
             return Ok(None);
         };
         let (debate, since) = (self.debate, Instant::now());
         let hold = tokio::select! {
             biased;
-            hold = debate.budget.hold_or_wait(most, self.step.is_closing) => hold.map_err(Halt::Stopped)?,
+            hold = debate.budget.hold_or_wait(most, self.step.is_closing) => hold.map_err(Stop::Stopped)?,
             () = debate.until_cancelled() => return Err(debate.cancelled()),
         };
         time.put_off(since.elapsed());
@@ -167,7 +167,7 @@ impl<'a> Exchange<'a> {
     }
 
     /// Waits for a place at the provider. A queue of our own is no time of the model's.
-    async fn seat(&mut self, attempt: &Attempt, time: &mut TurnTime) -> Result<Seat, Halt> {
+    async fn seat(&mut self, attempt: &Attempt, time: &mut TurnTime) -> Result<Seat, Stop> {
         let (debate, since, call) = (self.debate, Instant::now(), self.call(attempt));
         let seat = tokio::select! {
             biased;

@@ -1,6 +1,6 @@
 //! What is wrong with ballots, in words that say where and what to do. Pure.
 
-use crate::nearest::nearest;
+use crate::suggest::suggest;
 use std::fmt;
 
 /// Something wrong with the candidates or a ballot.
@@ -64,7 +64,7 @@ impl Problems {
     /// A name that is no candidate's.
     pub fn unknown(&mut self, ballot: usize, voter: &str, name: &str, candidates: &[String]) {
         let nearest = if self.kept.len() < SUGGESTED {
-            nearest(name, candidates.iter().map(String::as_str))
+            suggest(name, candidates.iter().map(String::as_str))
         } else {
             None
         };

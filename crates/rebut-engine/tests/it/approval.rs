@@ -5,9 +5,9 @@ use crate::kernel::{Only, case, cut, decision};
 use rebut_engine::{
     DebateId, Desk, DeskOptions, Fork, More, PausedGates, Running, Start,
     budget::Caps,
-    error::{DeskError, Halt, TooLate},
+    error::{DeskError, Stop, TooLate},
     event::{DebatePaused, DebateResumed, Event, GateOpened, Limits},
-    memory::MemoryStore,
+    memory_store::MemoryStore,
     outcome::{Ending, Outcome},
     record::{Hash, Place, Record},
     store::{Append, Store},
@@ -72,7 +72,7 @@ pub async fn paused_at_gate(desk: &Desk) -> (DebateId, GateOpened) {
     desk.pause(id).expect("it runs");
     assert_eq!(
         running.outcome().await,
-        Err(DeskError::Halted(Halt::Paused))
+        Err(DeskError::Halted(Stop::Paused))
     );
     (id, gate)
 }

@@ -5,8 +5,8 @@ use proptest::prelude::*;
 use rebut_engine::{
     DebateId,
     audit::{Audit, ProblemKind, verify},
-    memory::MemoryStore,
-    portable::Portable,
+    journal_file::Portable,
+    memory_store::MemoryStore,
     record::{Hash, Record},
     seal::{Checkpoint, Seal},
     store::{Filter, Store, StoreError},

@@ -1,7 +1,7 @@
 //! Every case folder gives what it promises, also when it is crashed at any point; and can be
 //! replayed.
 
-use rebut_engine::{formats::FORMATS, memory::MemoryStore};
+use rebut_engine::{formats::FORMATS, memory_store::MemoryStore};
 use rebut_testkit::{cases::Case, crash};
 use std::{path::Path, sync::Arc};
 

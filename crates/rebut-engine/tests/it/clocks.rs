@@ -10,7 +10,7 @@ use rebut_engine::{
     DebateId, Desk, DeskOptions, More, PausedGates,
     clock::Clock,
     error::{DeskError, TooLate},
-    memory::MemoryStore,
+    memory_store::MemoryStore,
     model::{Answer, Fault, Model, Request},
     outcome::Ending,
     store::{Store, StoreError},

@@ -5,11 +5,11 @@ use crate::kernel::{Only, case};
 use rebut_engine::{
     DebateId, Desk, DeskOptions,
     debate::Debate,
-    error::{DeskError, Halt},
+    error::{DeskError, Stop},
     event::Event,
     formats::{FORMATS, Format, Run},
-    memory::MemoryStore,
-    observing::Observer,
+    memory_store::MemoryStore,
+    observer::Observer,
     outcome::Outcome,
     record::Place,
     store::Status,
@@ -25,10 +25,10 @@ const ALL: &[Format] = &[Format {
 }];
 
 /// Speaks first, so that it crashes in the middle.
-async fn crash(debate: &Debate) -> Result<Outcome, Halt> {
+async fn crash(debate: &Debate) -> Result<Outcome, Stop> {
     let outcome = (FORMATS[0].run)(debate).await?;
     let number: u8 = outcome.summary.parse().expect("a number that is not there");
-    Err(Halt::Broken(number.to_string()))
+    Err(Stop::Broken(number.to_string()))
 }
 
 #[derive(Default)]
@@ -70,7 +70,7 @@ async fn a_run_that_crashes_is_told_of_given_up_and_left_for_a_while() {
     while watch.next().await.expect("readable").is_some() {}
     let why = running.outcome().await.expect_err("it crashed");
     assert!(
-        matches!(&why, DeskError::Halted(Halt::Crashed(words)) if words.contains("a number that is \
+        matches!(&why, DeskError::Halted(Stop::Crashed(words)) if words.contains("a number that is \
             not there")),
         "{why}"
     );

@@ -9,7 +9,7 @@ use rebut_engine::{
         Format,
         evaluate::{Config, EvaluateResult, ROLES},
     },
-    memory::MemoryStore,
+    memory_store::MemoryStore,
     outcome::Ending,
     store::Store,
 };

@@ -5,10 +5,10 @@
 use crate::kernel::{Only, Overheard, case};
 use rebut_engine::{
     DebateId, Desk, DeskOptions,
-    error::{DeskError, Halt},
+    error::{DeskError, Stop},
     event::{Event, HumanNoted},
-    memory::MemoryStore,
-    observing::Observer,
+    memory_store::MemoryStore,
+    observer::Observer,
     record::{Hash, Place, Record},
     store::{Append, Store, StoreError},
 };
@@ -198,7 +198,7 @@ async fn whoever_watched_a_run_that_was_given_up_is_told() {
             Err(error) => break Some(error),
         }
     };
-    let went_back = |error: &DeskError| matches!(error, DeskError::Halted(Halt::WentBack { .. }));
+    let went_back = |error: &DeskError| matches!(error, DeskError::Halted(Stop::WentBack { .. }));
     assert!(
         seen < 9 || why.as_ref().is_some_and(went_back),
         "{seen}: {why:?}"

@@ -4,9 +4,9 @@
 use crate::kernel::{Only, case, decision};
 use rebut_engine::{
     DebateId, Desk, DeskOptions, Fork, Start,
-    error::{DeskError, Halt},
+    error::{DeskError, Stop},
     event::Limits,
-    memory::MemoryStore,
+    memory_store::MemoryStore,
     outcome::Ending,
     record::Hash,
     store::{Durability, Filter, Status, Store, StoreError},
@@ -159,7 +159,7 @@ async fn what_goes_on_at_a_word_goes_on_though_nobody_waits_for_the_answer() {
         desk.pause(id).expect("it runs");
         assert_eq!(
             running.outcome().await.err(),
-            Some(DeskError::Halted(Halt::Paused))
+            Some(DeskError::Halted(Stop::Paused))
         );
         drop(hang_up(looks, desk.resume(id)).await);
         steps(200).await;
@@ -308,7 +308,7 @@ async fn what_begins_while_a_process_leaves_is_recorded_and_asks_nobody() {
         let late = desk.start(asked()).await.expect("it is recorded");
         assert_eq!(
             late.outcome().await.err(),
-            Some(DeskError::Halted(Halt::Paused))
+            Some(DeskError::Halted(Stop::Paused))
         );
         let kinds: Vec<String> = desk
             .records(sessions[0].id)

@@ -5,7 +5,7 @@ use html5ever::{parse_document, tendril::TendrilSink};
 use markup5ever_rcdom::{Handle, NodeData, RcDom};
 use rebut_engine::{
     facts::{Conflict, PersonaRecorded, Ruling, ScoreAdjusted},
-    memory::MemoryStore,
+    memory_store::MemoryStore,
     report,
     view::View,
 };

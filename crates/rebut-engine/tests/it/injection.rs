@@ -4,7 +4,7 @@
 use rebut_engine::{
     agent::Agent,
     formats::FORMATS,
-    memory::MemoryStore,
+    memory_store::MemoryStore,
     model::{Answer, Fault, Model, Request},
     prompt::{Fence, Hole, Prompt, Word},
     view::View,

@@ -7,11 +7,11 @@ use rebut_engine::{
     agent::Role,
     budget::Caps,
     debate::{Ask, Debate, Step},
-    error::{DeskError, Halt, TooLate},
+    error::{DeskError, Stop, TooLate},
     event::{Event, GateDecided, Limits, Started},
     formats::{FORMATS, Format, Run, decide::replies::OptionDraft},
-    gating::Shown,
-    memory::MemoryStore,
+    gate::Shown,
+    memory_store::MemoryStore,
     model::{Answer, Fault, Model, Models, Request},
     outcome::{Ending, Outcome},
     prompt::Prompt,
@@ -303,7 +303,7 @@ async fn a_pause_lets_turns_finish_and_a_resume_goes_on() {
     model.release();
     assert_eq!(
         running.outcome().await,
-        Err(DeskError::Halted(Halt::Paused))
+        Err(DeskError::Halted(Stop::Paused))
     );
     assert_eq!(
         model.heard.lock().expect("no panic").len(),
@@ -805,7 +805,7 @@ const ALL: &[Format] = &[
     },
 ];
 
-async fn gated(debate: &Debate) -> Result<Outcome, Halt> {
+async fn gated(debate: &Debate) -> Result<Outcome, Stop> {
     let decided = debate
         .gate(
             "release",
@@ -820,7 +820,7 @@ async fn gated(debate: &Debate) -> Result<Outcome, Halt> {
     ))
 }
 
-async fn twice(debate: &Debate) -> Result<Outcome, Halt> {
+async fn twice(debate: &Debate) -> Result<Outcome, Stop> {
     for _ in 0..2 {
         let ask = Ask {
             prompt: Default::default(),

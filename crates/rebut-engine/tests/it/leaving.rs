@@ -4,9 +4,9 @@
 use crate::kernel::{Only, Overheard, case, cut};
 use rebut_engine::{
     DebateId, Desk, DeskOptions, Start,
-    error::{DeskError, Halt},
+    error::{DeskError, Stop},
     event::{Event, HumanPaused, Limits},
-    memory::MemoryStore,
+    memory_store::MemoryStore,
     outcome::Ending,
     record::{Place, Record},
     report,
@@ -213,7 +213,7 @@ async fn whoever_does_not_run_a_debate_is_told_that_the_database_is_away() {
     assert!(
         matches!(
             said,
-            Err(DeskError::Halted(Halt::Store(StoreError::Unavailable(_))))
+            Err(DeskError::Halted(Stop::Store(StoreError::Unavailable(_))))
         ),
         "{said:?}"
     );
@@ -232,7 +232,7 @@ async fn a_pause_outlives_the_process_that_was_to_make_it_unless_a_person_says_g
         .rposition(|record| &*record.kind == "turn.started")
         .expect("turns");
     for (word, ending) in [
-        ("nobody's", Err(DeskError::Halted(Halt::Paused))),
+        ("nobody's", Err(DeskError::Halted(Stop::Paused))),
         ("a person's", Ok(Ending::Contested)),
     ] {
         // Its process was told to pause in the last round, and died.
@@ -359,7 +359,7 @@ async fn a_run_whose_patience_is_over_ends_and_stays_open_and_whoever_watches_la
         let ended = tokio::time::timeout(FOR_EVER, running.outcome())
             .await
             .expect("it does not wait for ever");
-        let full = Err(DeskError::Halted(Halt::Store(StoreError::Unwritable(
+        let full = Err(DeskError::Halted(Stop::Store(StoreError::Unwritable(
             "it is full".to_owned(),
         ))));
         if ended != full {
@@ -410,7 +410,7 @@ async fn a_run_without_a_limit_to_its_patience_goes_on_when_there_is_room_and_a_
     let refused = desk.start(case("contested").start).await.err();
     assert_eq!(
         refused,
-        Some(DeskError::Halted(Halt::Store(StoreError::Unwritable(
+        Some(DeskError::Halted(Stop::Store(StoreError::Unwritable(
             "it is full".to_owned()
         ))))
     );

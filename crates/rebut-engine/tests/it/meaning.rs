@@ -1,12 +1,12 @@
 //! Lessons found by meaning: what is near is given without a word in common, each text is asked for
 //! once, and whatever goes wrong falls back and says so.
 
-use crate::wisdom::{desk, keep, proved_for};
+use crate::lessons::{desk, keep, proved_for};
 use rebut_engine::{
     embedding::{Embedded, Embedder, KeptVectors},
-    memory::MemoryStore,
+    lessons::{Bounds, Found, FoundBy, Near},
+    memory_store::MemoryStore,
     model::{Fault, FaultKind, Usage},
-    wisdom::{Bounds, Found, FoundBy, Near},
 };
 use std::{sync::Mutex, time::Duration};
 

@@ -5,8 +5,8 @@ use rebut_engine::{
     Desk, DeskOptions,
     budget::Caps,
     event::Limits,
-    formats::review::{AuditEntry, audit_entry, reading},
-    memory::MemoryStore,
+    formats::review::{AuditEntry, audit_entry, render},
+    memory_store::MemoryStore,
     model::{Answer, Fault, Model, Models, Request},
     outcome::Ending,
     report,
@@ -488,7 +488,7 @@ async fn conflicts_are_told_apart_by_their_names() {
     );
 
     let merged = |view: &View| {
-        reading::lines(view)
+        render::lines(view)
             .into_iter()
             .find(|line| line.starts_with("MERGED"))
             .expect("a line")
@@ -506,7 +506,7 @@ async fn conflicts_are_told_apart_by_their_names() {
     );
 
     let (failed, _) = run("failed-pair").await;
-    let line = reading::lines(&failed)
+    let line = render::lines(&failed)
         .into_iter()
         .find(|line| line.contains("failed: "))
         .expect("a failed pair");

@@ -7,7 +7,7 @@ use rebut_engine::{
     error::DeskError,
     event::{Event, GateDecided},
     formats::solve::{Config, Phase, SolveResult},
-    memory::MemoryStore,
+    memory_store::MemoryStore,
     model::{Answer, Fault, Model, Models, Request},
     outcome::{Ending, Outcome},
     store::Store,

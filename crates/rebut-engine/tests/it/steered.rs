@@ -6,10 +6,10 @@ use crate::kernel::{Only, Overheard, case, cut};
 use rebut_engine::{
     DebateId, Desk, DeskOptions,
     debate::Debate,
-    error::{DeskError, Halt},
+    error::{DeskError, Stop},
     event::{Event, HumanCancelled, HumanNoted, HumanPaused, RoundCompleted},
     formats::{FORMATS, Format, Run},
-    memory::MemoryStore,
+    memory_store::MemoryStore,
     model::{Answer, Fault, Model, Request},
     outcome::{Ending, Outcome},
     record::{Hash, Place, Record},
@@ -163,7 +163,7 @@ async fn ended(running: rebut_engine::Running, what: &str) -> Result<Ending, Des
     ended.map(|outcome| outcome.outcome)
 }
 
-const PAUSED: Result<Ending, DeskError> = Err(DeskError::Halted(Halt::Paused));
+const PAUSED: Result<Ending, DeskError> = Err(DeskError::Halted(Stop::Paused));
 
 /// No news comes here: all the run learns it learns from its own appends.
 #[tokio::test(start_paused = true)]
@@ -339,7 +339,7 @@ async fn a_word_outlives_whoever_was_to_carry_it_out() {
         let died = ended(go_on(&first, id, word).await, &what).await;
         assert_eq!(
             died,
-            Err(DeskError::Halted(Halt::Store(StoreError::Failed(
+            Err(DeskError::Halted(Stop::Store(StoreError::Failed(
                 "it dies".to_owned()
             )))),
             "{what}"
@@ -398,7 +398,7 @@ static WAITS: Notify = Notify::const_new();
 static GOES_ON: Notify = Notify::const_new();
 
 /// Records a fact, which waits for the next append, and waits itself.
-async fn noting(debate: &Debate) -> Result<Outcome, Halt> {
+async fn noting(debate: &Debate) -> Result<Outcome, Stop> {
     let fact = RoundCompleted {
         step: "thinking".to_owned(),
         answered: Vec::new(),

@@ -7,11 +7,11 @@ use rebut_engine::{
     agent::{Agent, Role},
     budget::Caps,
     debate::{Ask, Debate, Step},
-    error::Halt,
+    error::Stop,
     event::{Event, Limits},
     facts::{CodeMetrics, CodeRecorded, ToolCalled},
     formats::{FORMATS, Format, Run},
-    memory::MemoryStore,
+    memory_store::MemoryStore,
     model::{Answer, Fault, Model, Request},
     moves::tools::turn_with_tools,
     outcome::{Ending, Outcome},
@@ -47,7 +47,7 @@ const TOOLED: &[Format] = &[Format {
 }];
 
 /// Everybody works at the same step, with tools; two versions of code are recorded at one place.
-async fn tooled(debate: &Debate) -> Result<Outcome, Halt> {
+async fn tooled(debate: &Debate) -> Result<Outcome, Stop> {
     let toolbox = Toolbox {
         language: "python".to_owned(),
         files: vec![(

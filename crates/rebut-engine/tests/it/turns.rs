@@ -8,7 +8,7 @@ use rebut_engine::{
     budget::Caps,
     error::DeskError,
     event::{Event, Limits},
-    memory::MemoryStore,
+    memory_store::MemoryStore,
     model::{Allowance, Answer, Fault, FaultKind, Model, Models, Price, Request, Usage},
     outcome::{Ending, Outcome},
     record::Hash,

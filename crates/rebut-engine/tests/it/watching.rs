@@ -6,8 +6,8 @@ use futures_util::FutureExt;
 use rebut_engine::{
     DebateId, Desk, DeskOptions,
     event::{DebatePaused, Event, HumanMarked, HumanNoted},
-    memory::MemoryStore,
-    observing::Observer,
+    memory_store::MemoryStore,
+    observer::Observer,
     outcome::{Ending, Outcome},
     record::{Hash, Place, Record},
     store::{Append, Store},

@@ -23,8 +23,8 @@ use place::{Paths, Place};
 use reading::Reader;
 use rebut_engine::{
     model::{Allowance, Answer, Fault, FaultKind, Model, Request},
-    nearest::nearest,
     secrets::Scrubber,
+    suggest::suggest,
 };
 use running::Limits;
 use std::{
@@ -121,7 +121,7 @@ impl Clis {
             .map_or((name, None), |(name, model)| (name, Some(model)));
         let Some(cli) = self.clis.get(name) else {
             let known: Vec<&str> = self.clis.keys().map(String::as_str).collect();
-            let meant = nearest(name, known.iter().copied())
+            let meant = suggest(name, known.iter().copied())
                 .map(|meant| format!("; did you mean `cli:{meant}`?"));
             let meant = meant.unwrap_or_else(|| ".".to_owned());
             let message = format!("unknown CLI `{name}`{meant} Known: {}", known.join(", "));

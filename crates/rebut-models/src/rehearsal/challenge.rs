@@ -421,7 +421,7 @@ fn aspect_for<'a>(aspects: &[(&'a str, &'a str)], text: &str) -> (&'a str, usize
 
 /// What was looked at under each aspect: the sentence nearest to it, or that there is none.
 fn checked(aspects: &[(&str, &str)], speaker: &Speaker<'_>) -> Vec<Value> {
-    let nearest = |aspect: &(&str, &str)| {
+    let closest = |aspect: &(&str, &str)| {
         let facts = speaker.case.facts.iter().map(|fact| {
             (
                 aspect_for(std::slice::from_ref(aspect), fact.text).1,
@@ -432,7 +432,7 @@ fn checked(aspects: &[(&str, &str)], speaker: &Speaker<'_>) -> Vec<Value> {
             .max_by_key(|(count, text)| (*count, std::cmp::Reverse(*text)))
             .filter(|(count, _)| *count > 0)
     };
-    let found = |aspect: &(&str, &str)| match nearest(aspect) {
+    let found = |aspect: &(&str, &str)| match closest(aspect) {
         Some((_, text)) => format!("Nearest to it the text says “{}”.", quoted(text)),
         None => format!("The text says nothing about {}.", aspect.0),
     };

@@ -4,7 +4,7 @@ use super::parse::{ScriptError, Text};
 use crate::status;
 use rebut_engine::{
     model::{Fault, FaultKind, Usage},
-    nearest::nearest,
+    suggest::suggest,
 };
 use std::time::Duration;
 
@@ -91,7 +91,7 @@ impl Command {
             }),
             None => {
                 let words = || WORDS.iter().map(|(known, ..)| *known);
-                let known = match nearest(word, words()) {
+                let known = match suggest(word, words()) {
                     Some(meant) => format!("did you mean `!{meant}`?"),
                     None => format!(
                         "known are {}",

@@ -7,7 +7,7 @@ use rebut_engine::{
     agent::{Agent, Role},
     budget::{Amount, Caps},
     event::{Event, Limits},
-    memory::MemoryStore,
+    memory_store::MemoryStore,
     model::{Allowance, FaultKind, Price},
     outcome::{Ending, Outcome},
     record::Record,

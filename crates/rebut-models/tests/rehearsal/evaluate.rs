@@ -5,7 +5,7 @@ use rebut_engine::{
     Desk, Start,
     agent::Role,
     formats::evaluate::{Config, EvaluateResult, ROLES, scores::Winner},
-    memory::MemoryStore,
+    memory_store::MemoryStore,
     outcome::Ending,
 };
 use serde::Deserialize;

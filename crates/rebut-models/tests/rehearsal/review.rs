@@ -5,7 +5,7 @@ use crate::stage::{Rehearsed, agent};
 use rebut_engine::{
     Desk, Start,
     formats::review::{FORMAT, ReviewResult},
-    memory::MemoryStore,
+    memory_store::MemoryStore,
     outcome::Ending,
 };
 use serde_json::json;

@@ -6,7 +6,7 @@ use rebut_engine::{
     Desk, Start,
     agent::Role,
     formats::solve::{Config, ROLES, SolveResult},
-    memory::MemoryStore,
+    memory_store::MemoryStore,
     outcome::Ending,
     sandbox::LANGUAGES,
 };

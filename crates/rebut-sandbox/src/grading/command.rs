@@ -1,7 +1,7 @@
 //! A command in place of a file of tests: it finds the code beside it, and its exit code is the one
 //! test.
 
-use super::{book::tail, pair::ended_words};
+use super::{pair::ended_words, test_log::tail};
 use crate::{Jail, languages::Toolchain, running};
 use rebut_engine::sandbox::{Command, End, Job, Ran, Refused, TestRun, TestVerdict};
 use std::time::Duration;

@@ -1,21 +1,21 @@
 //! Tests against code that may want to forge their results: a result per test that the code has no
 //! say in.
 
-mod apart;
-mod book;
 mod command;
+mod isolated;
 mod pair;
 mod program;
 mod shared;
 mod sources;
+mod test_log;
 mod worker;
 
 use crate::{Jail, check_style, languages::Toolchain};
-use apart::Kit;
-use book::Book;
+use isolated::Kit;
 use rebut_engine::sandbox::{End, Job, Ran, Refused, Style, Tests};
 use shared::Plan;
 use std::time::Duration;
+use test_log::Book;
 use tokio::time::Instant;
 
 /// Runs the tests of a job. Nothing is a pass that did not run to its end, and no test is no pass.
@@ -25,7 +25,7 @@ pub async fn run(jail: &Jail, tools: &Toolchain, job: &Job, tests: &Tests) -> Re
         return command::run(jail, tools, job, &tests.text).await;
     }
     match &way_of(&job.language)?.how {
-        How::Apart(kit) => apart::run(kit, jail, tools, job, tests).await,
+        How::Apart(kit) => isolated::run(kit, jail, tools, job, tests).await,
         How::Shared(plan) => shared::run(*plan, jail, tools, job, tests).await,
         How::Program { holds_apart, plan } if holds_apart(&tests.text) => {
             program::run(*plan, jail, tools, job, tests).await
@@ -53,7 +53,7 @@ pub(crate) async fn list(
             .ok_or_else(|| command::NOTHING.to_owned()));
     }
     let listed = match &way_of(language)?.how {
-        How::Apart(kit) => apart::list(kit, jail, tools, tests).await?,
+        How::Apart(kit) => isolated::list(kit, jail, tools, tests).await?,
         How::Shared(plan) | How::Program { plan, .. } => {
             shared::list(*plan, jail, tools, language, tests).await?
         }

@@ -1,7 +1,7 @@
 //! A pair of cells: the code under test in one, the tests in the other, and nothing between them
 //! but frames that we carry.
 
-use super::book::tail;
+use super::test_log::tail;
 use crate::{Cell, Ended, Jail, Spec};
 use rebut_engine::sandbox::{End, Refused};
 use std::{future::Future, io, pin::Pin, time::Duration};

@@ -9,10 +9,10 @@
 
 use super::{
     Prepared, Time,
-    book::{Book, Said},
     pair::{Lost, Side, TWO_PLACES, ended_words},
     shared::Plan,
     sources::shell_origins::{Meant, Read},
+    test_log::{Book, Said},
 };
 use crate::{
     Given, Jail, Limits, Spec,

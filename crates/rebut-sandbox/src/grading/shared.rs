@@ -6,8 +6,8 @@
 
 use super::{
     Prepared, Time,
-    book::{Book, Said, tail},
     pair::ended_words,
+    test_log::{Book, Said, tail},
     worker::{self, Worker},
 };
 use crate::{

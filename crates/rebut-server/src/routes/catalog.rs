@@ -1,7 +1,7 @@
 //! What there is to choose from, and what it would take. All of it is the front's to say.
 
 use super::json;
-use crate::{door::Call, front::NewDebate, problem::Problem};
+use crate::{middleware::Call, problem::Problem, resolver::NewDebate};
 use axum::response::Response;
 
 /// Formats.

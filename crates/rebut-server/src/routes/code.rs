@@ -5,7 +5,7 @@ use super::{
     json,
     readings::{Reading, read},
 };
-use crate::{door::Call, problem::Problem};
+use crate::{middleware::Call, problem::Problem};
 use axum::response::Response;
 use rebut_engine::{
     clean::for_people,

@@ -1,7 +1,9 @@
 //! Debates as a whole: start, list, look, remove.
 
 use super::json;
-use crate::{door::Call, front::NewDebate, guard::only, problem::Problem, server::Shared};
+use crate::{
+    middleware::Call, origin::only, problem::Problem, resolver::NewDebate, server::Shared,
+};
 use axum::{
     Json,
     http::{HeaderName, HeaderValue, StatusCode, header},

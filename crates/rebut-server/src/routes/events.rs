@@ -2,12 +2,12 @@
 
 use super::json;
 use crate::{
-    door::Call,
-    guard::only,
+    event_stream::{Tail, known_kind},
+    middleware::Call,
+    origin::only,
     problem::Problem,
     sse,
-    tail::{Tail, known_kind},
-    visits::Stay,
+    web_session::StreamAuth,
     ws::Client,
 };
 use axum::{
@@ -200,7 +200,7 @@ fn tail(call: &Call, watch: Watch, types: Option<BTreeSet<String>>) -> Result<Ta
         .server
         .watchers
         .enter(&call.key()?.name, call.server.settings.watchers)?;
-    let stay = Stay::new(&call.server, call.guest()?.clone());
+    let stay = StreamAuth::new(&call.server, call.guest()?.clone());
     Ok(Tail::new(
         call.server.clone(),
         call.id()?,

@@ -1,7 +1,7 @@
 //! A debate as a file: for people, for other programs, for audits. The forms are a table.
 
 use super::json;
-use crate::{door::Call, problem::Problem, routes::debates::header_value};
+use crate::{middleware::Call, problem::Problem, routes::debates::header_value};
 use axum::{
     body::Body,
     http::{HeaderValue, header},

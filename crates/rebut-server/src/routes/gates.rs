@@ -1,7 +1,7 @@
 //! Gates: what waits for a person, and the one decision each gets.
 
 use super::json;
-use crate::{door::Call, problem::Problem, server::Shared};
+use crate::{middleware::Call, problem::Problem, server::Shared};
 use axum::response::Response;
 use rebut_engine::{
     DebateId, Desk,

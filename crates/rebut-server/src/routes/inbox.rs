@@ -5,9 +5,9 @@ use super::{
     json,
 };
 use crate::{
-    door::Call,
-    front::{Inbox, NotTaken, TurnRequest},
+    middleware::Call,
     problem::Problem,
+    resolver::{Inbox, NotTaken, TurnRequest},
 };
 use axum::{
     http::StatusCode,

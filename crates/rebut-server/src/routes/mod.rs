@@ -3,6 +3,8 @@
 
 pub mod catalog;
 pub mod code;
+#[cfg(test)]
+mod completeness;
 pub mod debates;
 pub mod events;
 pub mod exports;
@@ -13,12 +15,10 @@ pub mod readings;
 pub mod service;
 pub mod steering;
 pub mod table;
-#[cfg(test)]
-mod told;
 pub mod voting;
 pub mod webhooks;
 
-use crate::{door::Call, keys::Role, problem::Problem};
+use crate::{keys::Role, middleware::Call, problem::Problem};
 use axum::{
     Json,
     response::{IntoResponse, Response},
@@ -31,7 +31,7 @@ use std::{future::Future, pin::Pin};
 /// One thing that can be asked for.
 pub struct Route {
     /// How.
-    pub method: Way,
+    pub method: Method,
     /// Where.
     pub path: &'static str,
     /// Its name in the document and in metrics.
@@ -41,7 +41,7 @@ pub struct Route {
     /// What it does, in a line.
     pub summary: &'static str,
     /// Who may at least; anybody, even without a key, if not given.
-    pub least: Option<Role>,
+    pub min_role: Option<Role>,
     /// Whether it is about a debate, which then must be the asker's own.
     pub debate: Debate,
     /// What may stand behind the question mark.
@@ -49,11 +49,11 @@ pub struct Route {
     /// Headers that mean something here, by their names in [`table::HEADERS`].
     pub headers: &'static [&'static str],
     /// What it carries.
-    pub body: Option<Carried>,
+    pub body: Option<RequestBody>,
     /// How it is answered when nothing is wrong.
     pub replies: &'static [Reply],
     /// What else may be wrong besides what may be wrong everywhere.
-    pub refusals: &'static [u16],
+    pub error_statuses: &'static [u16],
     /// Whether it changes nothing although it is no `GET`: then it ends with its connection, as
     /// those do.
     pub reads_only: bool,
@@ -65,13 +65,13 @@ impl Route {
     /// Whether it changes something. Such a request is seen through, whatever becomes of its
     /// connection.
     pub fn changes(&self) -> bool {
-        self.method != Way::Get && !self.reads_only
+        self.method != Method::Get && !self.reads_only
     }
 }
 
 /// How something can be asked for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Way {
+pub enum Method {
     /// Changes nothing.
     Get,
     /// Changes something, or carries much.
@@ -82,7 +82,7 @@ pub enum Way {
     Delete,
 }
 
-impl Way {
+impl Method {
     /// The method's name.
     pub fn as_str(self) -> &'static str {
         match self {
@@ -121,7 +121,7 @@ pub type Handler = fn(Call) -> Pin<Box<dyn Future<Output = Result<Response, Prob
 
 /// What a request carries.
 #[derive(Clone, Copy)]
-pub struct Carried {
+pub struct RequestBody {
     /// Its form.
     pub schema: SchemaOf,
     /// Whether it must be there.
@@ -178,7 +178,7 @@ pub fn schema_of<T: JsonSchema>(generator: &mut SchemaGenerator) -> Schema {
 pub fn listed() -> Vec<(&'static str, &'static str, Option<Role>)> {
     table::ROUTES
         .iter()
-        .map(|route| (route.method.as_str(), route.path, route.least))
+        .map(|route| (route.method.as_str(), route.path, route.min_role))
         .collect()
 }
 

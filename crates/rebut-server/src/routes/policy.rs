@@ -1,7 +1,7 @@
 //! What judges said of reviewers, over an owner's own reviews.
 
 use super::json;
-use crate::{door::Call, problem::Problem};
+use crate::{middleware::Call, problem::Problem};
 use axum::response::Response;
 use rebut_engine::{
     formats::review::{self, DebateLog, exact_log},

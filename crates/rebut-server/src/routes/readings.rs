@@ -2,14 +2,14 @@
 //! assumptions, use.
 
 use super::json;
-use crate::{door::Call, problem::Problem};
+use crate::{middleware::Call, problem::Problem};
 use axum::response::Response;
 use rebut_engine::{
     event::{HumanNoted, Position, Tally},
     facts::{Conflict, MergeRecorded, Ruling, ScoreAdjusted, ToolCalled},
     model::{Fault, Usage as Used},
     outcome::Outcome,
-    running::RunCompleted,
+    run_code::RunCompleted,
     view::{Spent, TurnState, TurnView, View},
 };
 use schemars::JsonSchema;

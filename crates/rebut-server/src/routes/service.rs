@@ -7,13 +7,13 @@ use super::{
 };
 use crate::{
     docs,
-    door::Call,
-    guard::{COOKIE, cookie, only},
     keys::Role,
     metrics::Now,
+    middleware::Call,
+    origin::{COOKIE, cookie, only},
     problem::Problem,
     routes::debates::header_value,
-    visits::{self, Guest},
+    web_session::{self, Caller},
 };
 use axum::{
     http::{StatusCode, header},
@@ -43,24 +43,28 @@ pub async fn who(call: Call) -> Result<Response, Problem> {
     })
 }
 
-/// Begins a visit. The key must be shown itself: a cookie is not made from a cookie, and none lasts
+/// Begins a session. The key must be shown itself: a cookie is not made from a cookie, and none lasts
 /// longer than its time.
 pub async fn open(call: Call) -> Result<Response, Problem> {
     let Nothing {} = call.json()?;
-    let Guest { key, visit: None } = call.guest()? else {
+    let Caller {
+        key,
+        web_session: None,
+    } = call.guest()?
+    else {
         return Err(Problem::unauthorized());
     };
     // The browser forgets the cookie that it had, and so nobody could leave with that any more.
     leave(&call).await?;
-    let value = visits::open(&call.server, key).await?;
+    let value = web_session::open(&call.server, key).await?;
     let secure = if is_over_tls(&call) { "; Secure" } else { "" };
     set_cookie(&format!(
         "{COOKIE}={value}; {ATTRIBUTES}; Max-Age={}{secure}",
-        visits::LASTS.as_secs()
+        web_session::LASTS.as_secs()
     ))
 }
 
-/// Ends the visit. Where a key was shown in place of the cookie, that stays as it is.
+/// Ends the session. Where a key was shown in place of the cookie, that stays as it is.
 pub async fn close(call: Call) -> Result<Response, Problem> {
     leave(&call).await?;
     set_cookie(&format!("{COOKIE}=; {ATTRIBUTES}; Max-Age=0"))
@@ -71,7 +75,7 @@ const ATTRIBUTES: &str = "Path=/; HttpOnly; SameSite=Strict";
 
 async fn leave(call: &Call) -> Result<(), Problem> {
     match cookie(&call.headers) {
-        Some(cookie) => visits::close(&call.server, cookie).await,
+        Some(cookie) => web_session::close(&call.server, cookie).await,
         None => Ok(()),
     }
 }

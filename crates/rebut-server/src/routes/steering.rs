@@ -6,9 +6,9 @@ use super::{
 };
 use crate::{
     body::{number, object},
-    door::Call,
-    front::{Change, Forked, NewLimits},
+    middleware::Call,
     problem::Problem,
+    resolver::{Change, Forked, NewLimits},
     server::Shared,
 };
 use axum::{

@@ -1,12 +1,12 @@
 //! The table of routes. Nothing is served that is not in it.
 
 use super::{
-    Carried, Debate, Handler, Reply, Route, SchemaOf, Way, catalog, code, debates, events, exports,
-    gates, inbox, policy, readings, schema_of, service, steering, voting, webhooks,
+    Debate, Handler, Method, Reply, RequestBody, Route, SchemaOf, catalog, code, debates, events,
+    exports, gates, inbox, policy, readings, schema_of, service, steering, voting, webhooks,
 };
 use crate::{
-    front::{FormatCard, NewDebate, PersonaCard, TurnRequest},
     keys::Role::{self, Admin, Approver, Viewer},
+    resolver::{FormatCard, NewDebate, PersonaCard, TurnRequest},
     webhooks::{MadeWebhook, Tested, WebhookRequest},
 };
 use rebut_engine::{
@@ -100,18 +100,18 @@ const fn get(
     handler: Handler,
 ) -> Route {
     Route {
-        method: Way::Get,
+        method: Method::Get,
         path,
         id,
         tag,
         summary,
-        least: Some(Viewer),
+        min_role: Some(Viewer),
         debate: Debate::None,
         query: None,
         headers: &[],
         body: None,
         replies: &[],
-        refusals: &[],
+        error_statuses: &[],
         reads_only: false,
         handler,
     }
@@ -132,17 +132,17 @@ const fn of_debate(
 
 /// Something done to one debate.
 const fn act(
-    least: Role,
+    min_role: Role,
     path: &'static str,
     id: &'static str,
     summary: &'static str,
     handler: Handler,
 ) -> Route {
     Route {
-        method: Way::Post,
-        least: Some(least),
+        method: Method::Post,
+        min_role: Some(min_role),
         debate: Debate::Own,
-        refusals: &[409],
+        error_statuses: &[409],
         ..get(path, id, STEERING, summary, handler)
     }
 }
@@ -150,7 +150,7 @@ const fn act(
 /// Something with webhooks. Their addresses may hold secrets of their receivers, so reading them
 /// takes as much as making them.
 const fn hook(
-    method: Way,
+    method: Method,
     path: &'static str,
     id: &'static str,
     summary: &'static str,
@@ -158,21 +158,21 @@ const fn hook(
 ) -> Route {
     Route {
         method,
-        least: Some(Admin),
-        refusals: &[404],
+        min_role: Some(Admin),
+        error_statuses: &[404],
         ..get(path, id, WEBHOOKS, summary, handler)
     }
 }
 
-const fn carries<T: JsonSchema>() -> Option<Carried> {
-    Some(Carried {
+const fn carries<T: JsonSchema>() -> Option<RequestBody> {
+    Some(RequestBody {
         schema: schema_of::<T>,
         required: true,
     })
 }
 
-const fn may_carry<T: JsonSchema>() -> Option<Carried> {
-    Some(Carried {
+const fn may_carry<T: JsonSchema>() -> Option<RequestBody> {
+    Some(RequestBody {
         schema: schema_of::<T>,
         required: false,
     })
@@ -185,8 +185,8 @@ const fn asks<T: JsonSchema>() -> Option<SchemaOf> {
 /// Every route.
 pub const ROUTES: &[Route] = &[
     Route {
-        method: Way::Post,
-        least: Some(Admin),
+        method: Method::Post,
+        min_role: Some(Admin),
         headers: &["Idempotency-Key", "Prefer"],
         body: carries::<NewDebate>(),
         replies: &[
@@ -199,7 +199,7 @@ pub const ROUTES: &[Route] = &[
                 ..Reply::json::<Document>(200, "It ended in the time that `Prefer` gave it.")
             },
         ],
-        refusals: &[409],
+        error_statuses: &[409],
         ..get(
             "/v1/debates",
             "createDebate",
@@ -233,7 +233,7 @@ pub const ROUTES: &[Route] = &[
         )
     },
     Route {
-        method: Way::Delete,
+        method: Method::Delete,
         tag: DEBATES,
         replies: &[Reply::empty(
             204,
@@ -300,7 +300,7 @@ pub const ROUTES: &[Route] = &[
             101,
             "A WebSocket: each message is an event; commands go the other way.",
         )],
-        refusals: &[426],
+        error_statuses: &[426],
         ..of_debate(
             "/v1/debates/{id}/ws",
             "followDebate",
@@ -581,7 +581,7 @@ pub const ROUTES: &[Route] = &[
         )
     },
     Route {
-        refusals: &[409],
+        error_statuses: &[409],
         replies: &[Reply::json::<inbox::TurnRequests>(
             200,
             "Turns that wait for somebody.",
@@ -594,7 +594,7 @@ pub const ROUTES: &[Route] = &[
         )
     },
     Route {
-        refusals: &[409],
+        error_statuses: &[409],
         replies: &[Reply::json::<TurnRequest>(
             200,
             "The turn, with everything its agent is told.",
@@ -638,7 +638,7 @@ pub const ROUTES: &[Route] = &[
     Route {
         query: asks::<exports::ExportQuery>(),
         replies: &[Reply::text("The file.", exports::MEDIA_TYPES)],
-        refusals: &[409],
+        error_statuses: &[409],
         ..of_debate(
             "/v1/debates/{id}/export",
             "exportDebate",
@@ -664,9 +664,9 @@ pub const ROUTES: &[Route] = &[
             headers: &["Location"],
             ..Reply::json::<MadeWebhook>(201, "It is on. Its secret is shown this once.")
         }],
-        refusals: &[404, 409],
+        error_statuses: &[404, 409],
         ..hook(
-            Way::Post,
+            Method::Post,
             "/v1/webhooks",
             "createWebhook",
             "Has events of all debates of this owner posted somewhere.",
@@ -679,7 +679,7 @@ pub const ROUTES: &[Route] = &[
             "Webhooks, oldest first.",
         )],
         ..hook(
-            Way::Get,
+            Method::Get,
             "/v1/webhooks",
             "listWebhooks",
             "Lists webhooks.",
@@ -689,7 +689,7 @@ pub const ROUTES: &[Route] = &[
     Route {
         replies: &[Reply::json::<Webhook>(200, "The webhook.")],
         ..hook(
-            Way::Get,
+            Method::Get,
             "/v1/webhooks/{webhook}",
             "getWebhook",
             "A webhook, without its secret.",
@@ -703,7 +703,7 @@ pub const ROUTES: &[Route] = &[
             "The webhook as it is now. Its secret stays.",
         )],
         ..hook(
-            Way::Put,
+            Method::Put,
             "/v1/webhooks/{webhook}",
             "replaceWebhook",
             "Gives a webhook another address and other kinds, and switches it on.",
@@ -716,7 +716,7 @@ pub const ROUTES: &[Route] = &[
             "It is gone, with everything that was to be sent to it.",
         )],
         ..hook(
-            Way::Delete,
+            Method::Delete,
             "/v1/webhooks/{webhook}",
             "deleteWebhook",
             "Removes a webhook.",
@@ -730,7 +730,7 @@ pub const ROUTES: &[Route] = &[
             "What came back, also where it was not taken.",
         )],
         ..hook(
-            Way::Post,
+            Method::Post,
             "/v1/webhooks/{webhook}/test",
             "testWebhook",
             "Posts a signed test message now.",
@@ -744,7 +744,7 @@ pub const ROUTES: &[Route] = &[
             "Deliveries, newest first.",
         )],
         ..hook(
-            Way::Get,
+            Method::Get,
             "/v1/webhooks/{webhook}/deliveries",
             "listDeliveries",
             "What waits, was taken, or was given up.",
@@ -763,7 +763,7 @@ pub const ROUTES: &[Route] = &[
     },
     Route {
         replies: &[Reply::json::<Value>(200, "A JSON Schema.")],
-        refusals: &[404],
+        error_statuses: &[404],
         ..get(
             "/v1/formats/{name}/schema",
             "getFormatSchema",
@@ -803,7 +803,7 @@ pub const ROUTES: &[Route] = &[
         )
     },
     Route {
-        method: Way::Post,
+        method: Method::Post,
         reads_only: true,
         body: carries::<NewDebate>(),
         replies: &[Reply::json::<Value>(200, "The estimate.")],
@@ -829,10 +829,10 @@ pub const ROUTES: &[Route] = &[
         )
     },
     Route {
-        method: Way::Post,
+        method: Method::Post,
         reads_only: true,
         body: carries::<voting::Election>(),
-        refusals: &[413, 429],
+        error_statuses: &[413, 429],
         replies: &[Reply::json::<rebut_engine::voting::Count>(
             200,
             "The count, with its working.",
@@ -856,7 +856,7 @@ pub const ROUTES: &[Route] = &[
         )
     },
     Route {
-        method: Way::Post,
+        method: Method::Post,
         body: may_carry::<steering::Nothing>(),
         replies: &[Reply {
             headers: &["Set-Cookie"],
@@ -874,7 +874,7 @@ pub const ROUTES: &[Route] = &[
         )
     },
     Route {
-        method: Way::Delete,
+        method: Method::Delete,
         replies: &[Reply {
             headers: &["Set-Cookie"],
             ..Reply::empty(
@@ -911,7 +911,7 @@ pub const ROUTES: &[Route] = &[
         )
     },
     Route {
-        least: None,
+        min_role: None,
         replies: &[Reply::text("It runs.", &["text/plain"])],
         ..get(
             "/healthz",
@@ -922,7 +922,7 @@ pub const ROUTES: &[Route] = &[
         )
     },
     Route {
-        least: None,
+        min_role: None,
         replies: &[Reply::text("It can work.", &["text/plain"])],
         ..get(
             "/readyz",

@@ -1,7 +1,7 @@
 //! Ballots in, a count with its working out.
 
 use super::json;
-use crate::{body::objects, door::Call, problem::Problem};
+use crate::{body::objects, middleware::Call, problem::Problem};
 use axum::response::Response;
 use rebut_engine::voting::{
     self, Ballot, Count, Gather, METHODS, Method, Rules, Threshold, TieBreak,

@@ -3,7 +3,7 @@
 
 use super::{json, steering::Nothing};
 use crate::{
-    door::Call,
+    middleware::Call,
     problem::Problem,
     webhooks::{NotDone, WebhookRequest, Webhooks},
 };

@@ -27,7 +27,7 @@ async fn routes_and_document_are_the_same() {
         .map(|(method, path, _)| ((*method).to_owned(), (*path).to_owned()))
         .collect();
     assert_eq!(described, served);
-    for (method, path, least) in listed() {
+    for (method, path, min_role) in listed() {
         let filled = path
             .replace("{id}", "00000000-0000-4000-8000-000000000000")
             .replace("{n}", "1")
@@ -45,7 +45,7 @@ async fn routes_and_document_are_the_same() {
             .await;
         assert_eq!(
             answer.status,
-            if least.is_some() { 401 } else { 200 },
+            if min_role.is_some() { 401 } else { 200 },
             "{method} {path}"
         );
     }

@@ -6,21 +6,23 @@ use rebut_engine::{
     DebateId, Desk, DeskOptions, More, Start,
     agent::Agent,
     debate::Debate,
-    error::Halt,
+    error::Stop,
     event::Limits,
     formats::{FORMATS, Format, Run},
-    gating::Shown,
-    memory::MemoryStore,
+    gate::Shown,
+    memory_store::MemoryStore,
     model::{Answer as Said, Fault, Model, Models, Request},
-    observing::Observer,
+    observer::Observer,
     outcome::Outcome,
     seal::Seal,
     store::Store,
 };
 use rebut_server::{
     Metrics, Server, Settings,
-    front::{FormatCard, Front, Inbox, NewDebate, NotTaken, PersonaCard, Refusal, TurnRequest},
     keys::{Key, Keys, Role, digest},
+    resolver::{
+        DebateResolver, FormatCard, Inbox, NewDebate, NotTaken, PersonaCard, Refusal, TurnRequest,
+    },
     serve,
 };
 use rebut_testkit::{cases::Case, clock::AheadClock};
@@ -47,7 +49,7 @@ const ALL: &[Format] = &[
     },
 ];
 
-async fn gated(debate: &Debate) -> Result<Outcome, Halt> {
+async fn gated(debate: &Debate) -> Result<Outcome, Stop> {
     let outcome = (FORMATS[0].run)(debate).await?;
     debate
         .gate(
@@ -189,7 +191,7 @@ impl House {
             desk: desk.clone(),
             front,
             keys: keys.clone(),
-            visits: Arc::new(MemoryStore::new()),
+            web_sessions: Arc::new(MemoryStore::new()),
             metrics,
             settings,
         };
@@ -287,7 +289,7 @@ impl House {
     }
 
     /// Opens a session with that token and gives its cookie, as a browser sends it.
-    pub async fn visit(&self, token: &str) -> String {
+    pub async fn web_session(&self, token: &str) -> String {
         let opened = self.ask(token, "POST", "/v1/session", &json!({})).await;
         assert_eq!(opened.status, 204, "{}", opened.body);
         opened
@@ -393,7 +395,7 @@ struct Prepared {
 }
 
 #[async_trait::async_trait]
-impl Front for Prepared {
+impl DebateResolver for Prepared {
     async fn prepare(&self, asked: NewDebate, by: &str) -> Result<Start, Refusal> {
         let More {
             caps,

@@ -13,5 +13,5 @@ mod reads;
 mod sockets;
 mod steering;
 mod streams;
-mod visits;
+mod web_session;
 mod wire;

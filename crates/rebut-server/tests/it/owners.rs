@@ -145,11 +145,11 @@ async fn a_foreign_debate_is_not_there() {
 async fn roles_bound_every_route() {
     let house = House::open().await;
     let id = house.begin_gated().await;
-    for (method, path, least) in listed() {
-        let Some(least) = least else { continue };
+    for (method, path, min_role) in listed() {
+        let Some(min_role) = min_role else { continue };
         for role in [Role::Viewer, Role::Approver]
             .into_iter()
-            .filter(|role| *role < least)
+            .filter(|role| *role < min_role)
         {
             let body = if method == "POST" {
                 body(path)
@@ -186,7 +186,7 @@ async fn roles_bound_every_route() {
             }
             _ => Role::Admin,
         };
-        assert_eq!(least, expected, "{method} {path}");
+        assert_eq!(min_role, expected, "{method} {path}");
     }
     assert!(
         house.desk.is_run(id).await.expect("known"),
@@ -258,7 +258,7 @@ async fn a_request_cannot_say_who_it_is_or_what_came_of_it() {
 async fn a_key_is_shown_whole_or_not_at_all() {
     let house = House::open().await;
     let host = house.host();
-    let visit = house.visit("alice-admin").await;
+    let web_session = house.web_session("alice-admin").await;
     let rows: &[(&[(&str, &str)], u16)] = &[
         (&[], 401),
         (&[("Authorization", "Bearer alice-admin")], 200),
@@ -276,18 +276,18 @@ async fn a_key_is_shown_whole_or_not_at_all() {
             401,
         ),
         (&[("Cookie", "rebut=alice-admin")], 401),
-        (&[("Cookie", &visit)], 200),
-        (&[("Cookie", &format!("a=b; {visit}; c=d"))], 200),
-        (&[("Cookie", "a=b"), ("Cookie", &visit)], 200),
-        (&[("Cookie", &format!("{visit}; rebut=nobody"))], 401),
-        (&[("Cookie", &format!("{visit}; {visit}"))], 401),
-        (&[("Cookie", &visit.replace("rebut", "Rebut"))], 401),
+        (&[("Cookie", &web_session)], 200),
+        (&[("Cookie", &format!("a=b; {web_session}; c=d"))], 200),
+        (&[("Cookie", "a=b"), ("Cookie", &web_session)], 200),
+        (&[("Cookie", &format!("{web_session}; rebut=nobody"))], 401),
+        (&[("Cookie", &format!("{web_session}; {web_session}"))], 401),
+        (&[("Cookie", &web_session.replace("rebut", "Rebut"))], 401),
         (
-            &[("Authorization", "Bearer nobody"), ("Cookie", &visit)],
+            &[("Authorization", "Bearer nobody"), ("Cookie", &web_session)],
             401,
         ),
         (
-            &[("Authorization", &visit.replace("rebut=", "Bearer "))],
+            &[("Authorization", &web_session.replace("rebut=", "Bearer "))],
             401,
         ),
     ];
@@ -332,7 +332,7 @@ async fn counts_of_everybody_are_for_whoever_runs_the_server() {
     )
     .await;
     house.run().await;
-    let stranger = house.visit("bob-admin").await;
+    let stranger = house.web_session("bob-admin").await;
     for (shown, expected) in [
         ("alice-viewer", 200),
         ("alice-admin", 200),

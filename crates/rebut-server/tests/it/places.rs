@@ -17,7 +17,7 @@ fn names(names: &[&str]) -> BTreeSet<Host> {
 }
 
 /// A name that is not this server's is refused whatever key comes with it: a page behind it would
-/// speak for its visitor.
+/// speak for its session.
 #[tokio::test]
 async fn only_names_of_this_server_are_answered() {
     let settings = Settings {
@@ -172,7 +172,7 @@ async fn a_foreign_page_changes_nothing() {
     let approve = format!("/v1/debates/{id}/approve");
     let host = house.host();
     let own = format!("http://{host}");
-    let cookie = house.visit("alice-approver").await;
+    let cookie = house.web_session("alice-approver").await;
     let rows: &[(&[(&str, &str)], u16)] = &[
         (&[("Origin", "http://evil.example")], 403),
         (&[("Origin", "null")], 403),

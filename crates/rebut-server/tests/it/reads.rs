@@ -9,8 +9,8 @@ use crate::{
 use rebut_engine::{
     DebateId, Start,
     event::Event,
-    memory::MemoryStore,
-    portable::Portable,
+    journal_file::Portable,
+    memory_store::MemoryStore,
     record::{Hash, Place, Record},
 };
 use rebut_server::{Settings, listed};

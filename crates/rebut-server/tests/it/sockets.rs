@@ -2,7 +2,7 @@
 
 use crate::house::{House, case, credential};
 use futures_util::{SinkExt, StreamExt};
-use rebut_engine::{DebateId, Start, memory::MemoryStore, store::StoreError};
+use rebut_engine::{DebateId, Start, memory_store::MemoryStore, store::StoreError};
 use rebut_server::{Settings, keys::Role};
 use rebut_testkit::interposed::Interposed;
 use serde_json::{Value, json};

@@ -1,6 +1,6 @@
 //! Which works of a batch may be written, given what the database holds under their locks. Pure.
 
-use crate::ledger::Work;
+use crate::transaction::Work;
 use rebut_engine::{
     DebateId,
     record::Hash,

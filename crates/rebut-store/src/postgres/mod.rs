@@ -17,12 +17,12 @@ mod script;
 mod script_derived;
 mod transaction;
 mod trouble;
-mod visits;
+mod web_session;
 mod writer;
 
 pub use address::{is_url, password, shown};
 
-use crate::ledger::Work;
+use crate::transaction::Work;
 use address::Address;
 use beats::Beats;
 use clock::DatabaseClock;

@@ -4,11 +4,11 @@
 use super::{
     Node, listening, outbox,
     pool::{Value, value},
-    script_derived as derived,
+    script_derived as projections,
 };
 use crate::{
-    ledger::Work,
     rows::{int, row_id},
+    transaction::Work,
 };
 use rebut_engine::{
     DebateId,
@@ -35,12 +35,12 @@ pub(super) fn script<'a>(works: &[&'a Work], node: &Node) -> Vec<Statement<'a>> 
             Work::Append(append) => together.push(append),
             Work::Redact(tombstone, append) => {
                 write(&mut script, std::mem::take(&mut together), node);
-                script.extend(derived::redaction(tombstone));
+                script.extend(projections::redaction(tombstone));
                 together.push(append);
             }
             Work::Remove(debate) => {
                 write(&mut script, std::mem::take(&mut together), node);
-                script.extend(derived::removal(*debate));
+                script.extend(projections::removal(*debate));
             }
         }
     }
@@ -86,7 +86,7 @@ fn write<'a>(script: &mut Vec<Statement<'a>>, appends: Vec<&'a Append>, node: &N
             append
                 .projections
                 .iter()
-                .map(|left| derived::insertion(append.debate, left)),
+                .map(|left| projections::insertion(append.debate, left)),
         );
     }
     let told: Vec<&Record> = appends.iter().flat_map(|append| append.told()).collect();

@@ -10,7 +10,7 @@ use super::{
     rows,
     script::{Statement, script, uuid},
 };
-use crate::ledger::Work;
+use crate::transaction::Work;
 use rebut_engine::{DebateId, store::StoreError};
 use std::{future::poll_fn, pin::Pin, task::Poll};
 use tokio_postgres::{

@@ -10,7 +10,7 @@ use super::{
     transaction::{INCOMPLETE, Refusal, transact},
     trouble,
 };
-use crate::ledger::Work;
+use crate::transaction::Work;
 use rebut_engine::store::StoreError;
 use std::{
     sync::{Arc, atomic::Ordering},

@@ -6,7 +6,7 @@ use rebut_engine::{
     outbox::Outbox,
     record::Hash,
     store::{Append, Claim, Durability, Filter, Status, Store, StoreError},
-    visits::Visits,
+    web_session::WebSessions,
 };
 use rebut_store::SqliteStore;
 use rebut_testkit::conformance::{append_of, more_records, session_of, turn_of};
@@ -78,7 +78,10 @@ async fn an_older_database_is_brought_forward_with_what_is_in_it() {
     drop(old);
     let store = open(&path);
     assert_eq!(
-        (store.webhooks(Some("ann")).await, store.visit("1").await),
+        (
+            store.webhooks(Some("ann")).await,
+            store.web_session("1").await
+        ),
         (Ok(vec![]), Ok(None))
     );
     assert_eq!(

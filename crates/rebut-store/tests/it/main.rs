@@ -79,6 +79,7 @@ async fn holds_what_every_outbox_must() {
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn holds_what_every_keeper_of_visits_must() {
     let (_folder, path) = database();
-    rebut_testkit::conformance::visits::hold(&open(&path)).await;
-    rebut_testkit::conformance::visits::hold(&rebut_engine::memory::MemoryStore::new()).await;
+    rebut_testkit::conformance::web_session::hold(&open(&path)).await;
+    rebut_testkit::conformance::web_session::hold(&rebut_engine::memory_store::MemoryStore::new())
+        .await;
 }

@@ -5,7 +5,7 @@ use crate::{database, open};
 use proptest::{collection::vec, prelude::*, test_runner::TestRunner};
 use rebut_engine::{
     DebateId,
-    memory::MemoryStore,
+    memory_store::MemoryStore,
     projection::{Made, OfTurn, Projection, TurnList},
     record::Record,
     store::{Append, Durability, Filter, Status, Store},

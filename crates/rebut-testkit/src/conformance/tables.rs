@@ -8,7 +8,7 @@ use rebut_engine::{
     facts::{CodeMetrics, CodeRecorded, ReflectionRecorded, TestCount, ToolCalled},
     projection::{CodeRow, Projection, Tables, TurnLists},
     record::{Hash, Place, Record},
-    running::RunCompleted,
+    run_code::RunCompleted,
     sandbox::{End, Ran, TestRun, TestVerdict},
     store::{Append, Status, Store, TurnRow},
 };

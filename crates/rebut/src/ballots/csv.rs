@@ -3,7 +3,7 @@
 
 use super::Reading;
 use csv::{ReaderBuilder, StringRecord, Trim};
-use rebut_engine::{nearest::nearest, voting::Ballot};
+use rebut_engine::{suggest::suggest, voting::Ballot};
 use std::collections::BTreeMap;
 
 /// What a column holds.
@@ -99,7 +99,7 @@ fn column(name: &str) -> Result<Column, String> {
             Ok(place) if place > 0 => Column::Place(place),
             _ => {
                 let known = ["voter", "weight", "confidence", "ranking", "approves"];
-                let meant = nearest(other, known)
+                let meant = suggest(other, known)
                     .map_or(".".to_owned(), |near| format!("; did you mean `{near}`?"));
                 return Err(format!(
                     "line 1: unknown column `{name}`{meant} Columns are voter, weight, confidence, \

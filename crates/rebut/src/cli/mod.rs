@@ -35,10 +35,10 @@ pub use webhooks::*;
 use crate::{
     app::{environment, path_variable},
     beneath,
-    typed::Typed,
+    hint_command::Typed,
 };
 use clap::{Args, CommandFactory, FromArgMatches, Parser, Subcommand, ValueEnum, error::ErrorKind};
-use rebut_engine::nearest::nearest;
+use rebut_engine::suggest::suggest;
 use std::path::{Path, PathBuf};
 
 /// Several agents answer blind, challenge each other and are counted; you get a decision with its
@@ -68,7 +68,7 @@ pub struct Cli {
 /// The command that was probably meant by a word.
 pub fn meant_command(word: &str) -> Option<String> {
     let command = Cli::command();
-    nearest(word, command.get_subcommands().map(clap::Command::get_name)).map(str::to_owned)
+    suggest(word, command.get_subcommands().map(clap::Command::get_name)).map(str::to_owned)
 }
 
 /// What was typed. A command written wrongly looks like a question with too many words behind it,
@@ -77,7 +77,7 @@ pub fn parse() -> Cli {
     let cli = try_parse().unwrap_or_else(|error| {
         if error.use_stderr() && asks_for_a_hook(std::env::args()) {
             // The usual exit code 2 would stop the agent that called.
-            eprint!("{}", error.render());
+            warn_text!("{}", error.render());
             std::process::exit(1);
         }
         let first = first_word(std::env::args().skip(1));
@@ -91,8 +91,8 @@ pub fn parse() -> Cli {
             .and_then(|word| meant_command(&word));
         match meant {
             Some(command) => {
-                eprint!("{}", error.render());
-                eprintln!("  hint: did you mean `rebut {command}`?");
+                warn_text!("{}", error.render());
+                warn_line!("  hint: did you mean `rebut {command}`?");
                 std::process::exit(error.exit_code())
             }
             None => error.exit(),

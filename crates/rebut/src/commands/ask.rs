@@ -2,14 +2,13 @@
 
 use super::{
     baseline,
-    begin::{self, Prepared, Wanted},
-    case::{self, Case},
-    follow,
-    places::{of_run, refuse},
+    prepare::{self, Prepared, Wanted},
+    progress,
+    request::{self, Case},
+    server_support::{of_run, refuse},
     voters,
 };
 use crate::{
-    afterwards::Afterwards,
     app::App,
     cli::{AskArgs, GlobalArgs, Weighing},
     context,
@@ -17,12 +16,13 @@ use crate::{
     error::CliError,
     output,
     paint::Paint,
+    post_actions::Afterwards,
 };
 use rebut_engine::{
     agent::Agent,
     clean::on_one_line,
     formats::{
-        arms::single,
+        baselines::single,
         decide::{Choice, Input},
         weights::Weights,
     },
@@ -54,7 +54,7 @@ pub async fn ask(format: &'static str, global: &GlobalArgs, args: AskArgs) -> Re
     ];
     refuse(global, &[&of_run(&args.run)[..], &flags].concat())?;
     let set = settings(format, &args)?;
-    let app = case::open(global, &set)?;
+    let app = request::open(global, &set)?;
     output::check_files(&args.run.output, format)?;
     let (input, feature_dir) = input(&args, &app).await?;
     let baseline = args.baseline.map(|arm| arm.format().to_owned());
@@ -65,7 +65,7 @@ pub async fn ask(format: &'static str, global: &GlobalArgs, args: AskArgs) -> Re
     };
     let case = Case {
         format,
-        input: begin::value(&input)?,
+        input: prepare::value(&input)?,
         set,
         run: args.run.clone(),
         after,
@@ -87,7 +87,7 @@ async fn hold_compared(app: &App, case: Case, args: &AskArgs) -> Result<u8, CliE
     } = case;
     let mut config = app.config.format(format)?;
     let registry = Arc::new(app.registry()?);
-    let panel = begin::cast(
+    let panel = prepare::cast(
         app,
         &registry,
         Wanted {
@@ -110,7 +110,7 @@ async fn hold_compared(app: &App, case: Case, args: &AskArgs) -> Result<u8, CliE
     let (id, code) = match args.baseline {
         None => (
             running.id,
-            follow::follow(app, &desk, running, &run.output).await?,
+            progress::follow(app, &desk, running, &run.output).await?,
         ),
         Some(arm) => baseline::compare(app, &desk, running, start, arm, &run.output).await?,
     };
@@ -121,7 +121,7 @@ async fn hold_compared(app: &App, case: Case, args: &AskArgs) -> Result<u8, CliE
 pub fn write_words(app: &App, view: &View, dir: &Path) -> Result<(), CliError> {
     let written = output::write_judges(view, dir)?;
     if !app.global.quiet {
-        eprintln!(
+        warn_line!(
             "wrote {} files below {}",
             written.len(),
             output::judges_dir(dir).display()
@@ -153,7 +153,7 @@ async fn weigh(
         Weighing::Learned => {
             let (weights, line) = voters::learned(&Debates::open(app).await?, agents).await?;
             if !app.global.quiet {
-                eprintln!("{}", Paint::stderr(app.global.color).faint(&line));
+                warn_line!("{}", Paint::stderr(app.global.color).faint(&line));
             }
             weights
         }
@@ -284,7 +284,7 @@ pub async fn input(args: &AskArgs, app: &App) -> Result<(Input, Option<PathBuf>)
     }
     let gathered = context::gather(&args.context, &app.config.deny)?;
     for (path, why) in &gathered.left_out {
-        eprintln!(
+        warn_line!(
             "left out {}: {why}",
             on_one_line(&path.display().to_string())
         );
@@ -297,7 +297,7 @@ pub async fn input(args: &AskArgs, app: &App) -> Result<(Input, Option<PathBuf>)
         input.question_id.clone_from(id);
     }
     Ok((
-        checked(&begin::value(&input)?)?,
+        checked(&prepare::value(&input)?)?,
         args.feature_dir.clone().or(feature_dir),
     ))
 }
@@ -351,7 +351,7 @@ pub fn parse_options(texts: &[String]) -> Result<Vec<Choice>, CliError> {
         let (id, rest) = match text.split_once('=') {
             Some((id, rest)) if !id.trim().contains(' ') => (id.trim().to_owned(), rest),
             Some((before, _)) => {
-                eprintln!(
+                warn_line!(
                     "option {letter} is all of `{}`: `{}` is no id, it has a space",
                     on_one_line(text),
                     on_one_line(before.trim())
@@ -398,7 +398,7 @@ fn read_case(file: &Path) -> Result<(Input, Option<PathBuf>), CliError> {
         feature_name: Option<String>,
         feature_dir: Option<PathBuf>,
     }
-    let text = crate::reading::text(file)?;
+    let text = crate::read_file::text(file)?;
     let Wrapped {
         debate_context: case,
     } = serde_saphyr::from_str(&text).map_err(|error| {

@@ -1,20 +1,20 @@
 //! `audit verify` and `audit redact`.
 
-use super::keep::{Named, or_file, read_damaged};
+use super::archive::{Named, or_file, read_damaged};
 use crate::{
     app::App,
     cli::{AuditCommand, GlobalArgs, RedactArgs, VerifyArgs},
+    data_dir::Place,
     debates::Debates,
     error::CliError,
+    hint_command::command,
     output,
     paint::Paint,
-    place::Place,
-    typed::command,
 };
 use rebut_engine::{
     DebateId,
     audit::{self, Audit, Problem, ProblemKind},
-    portable::Portable,
+    journal_file::Portable,
     record::Hash,
     store::Filter,
 };
@@ -85,7 +85,7 @@ async fn audited(
     };
     let says = |what: &str| {
         if !app.global.quiet {
-            eprintln!("{}: {what}", id.short());
+            warn_line!("{}: {what}", id.short());
         }
     };
     let journal = Portable::parse_uncounted(&debates.journal(id).await?);
@@ -179,7 +179,7 @@ async fn redact(global: &GlobalArgs, args: RedactArgs) -> Result<u8, CliError> {
     if matches!(debates, Debates::Here(_)) {
         app.place()?.forget_vectors()?;
     }
-    eprintln!(
+    warn_line!(
         "event {} of {} is redacted; exports made earlier still hold it",
         args.seq,
         id.short()
@@ -190,7 +190,7 @@ async fn redact(global: &GlobalArgs, args: RedactArgs) -> Result<u8, CliError> {
             .map(u64::to_string)
             .collect::<Vec<_>>()
             .join(", ");
-        eprintln!(
+        warn_line!(
             "events {events} still quote it: redact them too, or remove the debate (`{}`)",
             command(format_args!("rm {}", id.short()))
         );

@@ -1,7 +1,7 @@
 //! `--baseline`: the same question to a control arm afterwards, with as many calls, and both side
 //! by side.
 
-use super::{ask, follow};
+use super::{ask, progress};
 use crate::{
     app::App,
     cli::{Arm, OutputArgs},
@@ -14,7 +14,7 @@ use rebut_engine::{
     DebateId, Desk, Running, Start,
     budget::Caps,
     event::Limits,
-    formats::{arms::ArmResult, decide},
+    formats::{baselines::ArmResult, decide},
     outcome::Ending,
     report,
     view::View,
@@ -49,9 +49,9 @@ pub async fn compare(
     args: &OutputArgs,
 ) -> Result<(DebateId, u8), CliError> {
     let id = running.id;
-    let mut interrupts = follow::Interrupts::listen()?;
+    let mut interrupts = progress::Interrupts::listen()?;
     let Some((debate, outcome)) =
-        follow::to_the_end(app, desk, running, args, &mut interrupts).await?
+        progress::to_the_end(app, desk, running, args, &mut interrupts).await?
     else {
         return Ok((id, Ending::Cancelled.exit_code()));
     };
@@ -70,11 +70,11 @@ pub async fn compare(
         Ending::Consensus | Ending::Majority | Ending::Contested
     ) {
         let running = desk.start(arm_start(app, &start, &debate, arm)?).await?;
-        compared = follow::to_the_end(app, desk, running, args, &mut interrupts)
+        compared = progress::to_the_end(app, desk, running, args, &mut interrupts)
             .await?
             .map(|(view, _)| view);
     } else {
-        eprintln!("no baseline: the debate ended {}", outcome.outcome.as_str());
+        warn_line!("no baseline: the debate ended {}", outcome.outcome.as_str());
     }
     let baseline = compared.as_ref().and_then(|arm| baseline(&debate, arm));
     if args.json {
@@ -89,9 +89,9 @@ pub async fn compare(
     }
     output::files(&desk.into(), &debate, args).await?;
     if outcome.outcome == Ending::Contested && !args.json && !args.stream_json {
-        follow::offer_choice(app, &desk.into(), &debate, &mut interrupts).await?;
+        progress::offer_choice(app, &desk.into(), &debate, &mut interrupts).await?;
     }
-    Ok((id, follow::exit_code(outcome.outcome, args)))
+    Ok((id, progress::exit_code(outcome.outcome, args)))
 }
 
 /// The arm's request: the same panel, question, options and seed, what is left of the caps, and as

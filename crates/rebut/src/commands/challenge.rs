@@ -2,18 +2,18 @@
 
 use super::{
     ask::setting_of,
-    begin,
-    case::{self, Case},
-    places::{of_run, refuse},
+    prepare,
+    request::{self, Case},
+    server_support::{of_run, refuse},
 };
 use crate::{
-    afterwards::Afterwards,
     app::App,
-    auto::{self, Candidate, Found, Source},
     cli::{ChallengeArgs, GlobalArgs, PanelArgs},
     context,
     error::CliError,
+    model_discovery::{self, Candidate, Found, Source},
     output, panel,
+    post_actions::Afterwards,
     workspace::{self, Pinned, Workspace},
 };
 use rebut_engine::{
@@ -37,13 +37,13 @@ pub async fn run(global: &GlobalArgs, args: ChallengeArgs) -> Result<u8, CliErro
     );
     refuse(global, &[&of_run(&args.run)[..], &[workspace]].concat())?;
     let set = settings(&args)?;
-    let app = case::open(global, &set)?;
+    let app = request::open(global, &set)?;
     output::check_files(&args.run.output, FORMAT.name)?;
     let input = input(&args, &app)?;
     let after = Afterwards::of(&args.run.output);
     let case = Case {
         format: FORMAT.name,
-        input: begin::value(&input)?,
+        input: prepare::value(&input)?,
         set,
         run: args.run.clone(),
         after,
@@ -110,12 +110,12 @@ async fn clear_up(app: &App, below: &Path, desk: &Desk) {
     match cleared {
         Ok(gone) if app.global.quiet => drop(gone),
         Ok(gone) => gone.iter().for_each(|dir| {
-            eprintln!(
+            warn_line!(
                 "removed {}: its challenge never began",
                 on_one_line(&dir.display().to_string())
             )
         }),
-        Err(error) => eprintln!("what earlier challenges left was not cleared up: {error}"),
+        Err(error) => warn_line!("what earlier challenges left was not cleared up: {error}"),
     }
 }
 
@@ -143,7 +143,7 @@ fn input(args: &ChallengeArgs, app: &App) -> Result<Input, CliError> {
     }
     let gathered = context::gather(&args.context, &app.config.deny)?;
     for (path, why) in &gathered.left_out {
-        eprintln!(
+        warn_line!(
             "left out {}: {why}",
             on_one_line(&path.display().to_string())
         );
@@ -254,7 +254,7 @@ fn seat<'a>(roles: &[&'a str], mut free: Vec<Candidate>) -> Vec<(&'a str, Option
         .iter()
         .filter_map(|(_, seat)| Some(seat.as_ref()?.model.clone()))
         .collect();
-    let rest = auto::pick(
+    let rest = model_discovery::pick(
         free,
         open,
         &seated.iter().map(String::as_str).collect::<Vec<_>>(),

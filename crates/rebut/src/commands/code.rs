@@ -10,8 +10,8 @@ use crate::{
     debates::Debates,
     error::CliError,
     git::branch::Plan,
+    hint_command::command,
     output,
-    typed::command,
     versions::{self, Version, as_file, last_of, winner},
 };
 use applying::apply;
@@ -69,7 +69,7 @@ pub async fn run(global: &GlobalArgs, args: CodeArgs) -> Result<u8, CliError> {
         None => {
             output::print(&printed(&chosen.code, std::io::stdout().is_terminal()))?;
             if !global.quiet {
-                eprintln!("{}", summary(chosen));
+                warn_line!("{}", summary(chosen));
             }
         }
     }

@@ -2,11 +2,11 @@
 
 use crate::{
     app::App,
+    atomic_file::replace,
     cli::{ConfigCommand, GlobalArgs, InitArgs},
+    data_dir::Place,
     error::CliError,
     output,
-    place::Place,
-    replacing::replace,
 };
 use rebut_engine::clean::json_for_terminal;
 
@@ -23,7 +23,7 @@ pub fn init(global: &GlobalArgs, args: InitArgs) -> Result<u8, CliError> {
     }
     replace(&file, TEMPLATE.as_bytes())?;
     App::open(global, &[])?;
-    eprintln!(
+    warn_line!(
         "wrote rebut.toml; `rebut config show` prints every setting, `rebut doctor` what can be \
          used"
     );
@@ -59,10 +59,10 @@ pub fn run(global: &GlobalArgs, command: ConfigCommand) -> Result<u8, CliError> 
                     .hint("`rebut schema config` shows every key"));
             }
             for layer in &app.config.layers {
-                eprintln!("{} is valid", layer.path.display());
+                warn_line!("{} is valid", layer.path.display());
             }
             if app.config.layers.is_empty() {
-                eprintln!("no configuration file; the presets are in use");
+                warn_line!("no configuration file; the presets are in use");
             }
         }
         ConfigCommand::Path => {

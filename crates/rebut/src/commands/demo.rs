@@ -1,6 +1,6 @@
 //! `demo`: a written debate through the real engine. Nothing is kept, nobody is asked.
 
-use super::follow;
+use super::progress;
 use crate::{
     app::{App, STREAMS},
     cli::{DemoArgs, GlobalArgs},
@@ -13,7 +13,7 @@ use rebut_engine::{
     Desk, DeskOptions, Start,
     agent::Role,
     formats::decide::{Choice, Config, Input},
-    memory::MemoryStore,
+    memory_store::MemoryStore,
     model::{Fault, Model, Models},
 };
 use rebut_models::script::{Script, ScriptModel};
@@ -56,7 +56,7 @@ pub async fn run(global: &GlobalArgs, args: DemoArgs) -> Result<u8, CliError> {
     };
     let desk = Desk::with_options(Arc::new(MemoryStore::new()), Arc::new(models), options);
     if !global.quiet {
-        eprintln!(
+        warn_line!(
             "{}",
             Paint::stderr(global.color).faint(
                 "demo: three judges played by a written script, \
@@ -65,9 +65,9 @@ pub async fn run(global: &GlobalArgs, args: DemoArgs) -> Result<u8, CliError> {
         );
     }
     let running = desk.start(start()?).await?;
-    let code = follow::follow(&app, &desk, running, &args.output).await?;
+    let code = progress::follow(&app, &desk, running, &args.output).await?;
     if code == 0 && !global.quiet {
-        eprintln!(
+        warn_line!(
             "{}",
             Paint::stderr(global.color)
                 .faint("now yours: rebut \"Redis or Memcached for sessions?\"")

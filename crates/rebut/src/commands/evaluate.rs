@@ -2,20 +2,20 @@
 //! idea.
 
 use super::{
-    begin::{self, Wanted},
-    case::{self, Case},
-    places::{of_run, refuse},
+    prepare::{self, Wanted},
+    request::{self, Case},
+    server_support::{of_run, refuse},
 };
 use crate::{
-    afterwards::Afterwards,
     app::App,
+    atomic_file::replace,
     cli::{EvaluateArgs, Form, GlobalArgs, PanelArgs},
     debates::Debates,
     error::CliError,
     idea, output,
     paint::Paint,
     panel::Panel,
-    replacing::replace,
+    post_actions::Afterwards,
     roles,
 };
 use rebut_engine::{
@@ -35,14 +35,14 @@ pub async fn run(global: &GlobalArgs, args: EvaluateArgs) -> Result<u8, CliError
     check_flags(&args)?;
     refuse(global, &of_run(&args.run))?;
     let set = args.run.panel.set.clone();
-    let app = case::open(global, &set)?;
+    let app = request::open(global, &set)?;
     output::check_files(&args.run.output, FORMAT.name)?;
     let idea = idea::read(&args, &app.config.deny)?;
     if !global.quiet {
         let paint = Paint::stderr(global.color);
         idea.remarks
             .iter()
-            .for_each(|remark| eprintln!("{}", paint.faint(remark)));
+            .for_each(|remark| warn_line!("{}", paint.faint(remark)));
     }
     let after = Afterwards {
         analysis: idea.analysis,
@@ -51,7 +51,7 @@ pub async fn run(global: &GlobalArgs, args: EvaluateArgs) -> Result<u8, CliError
     };
     Case {
         format: FORMAT.name,
-        input: begin::value(&idea.input)?,
+        input: prepare::value(&idea.input)?,
         set,
         run: args.run,
         after,
@@ -80,7 +80,7 @@ fn check_flags(args: &EvaluateArgs) -> Result<(), CliError> {
 /// Who sits in its seats.
 pub async fn cast(app: &App, registry: &Registry, wanted: Wanted<'_>) -> Result<Panel, CliError> {
     let needs_evaluator = lacks_scores(wanted.input, wanted.config)?;
-    let panel = begin::panel(app, registry, wanted.panel, &ROLES).await?;
+    let panel = prepare::panel(app, registry, wanted.panel, &ROLES).await?;
     seat(app, wanted.panel, panel, needs_evaluator)
 }
 
@@ -176,7 +176,7 @@ pub async fn write(app: &App, debates: &Debates, view: &View, dir: &Path) -> Res
         replace(&file, text.as_bytes())?;
     }
     if !app.global.quiet {
-        eprintln!(
+        warn_line!(
             "wrote {}, {}",
             dir.join(files[0].0).display(),
             dir.join(files[1].0).display()
@@ -197,7 +197,7 @@ pub fn passes(view: &View, least: Option<f64>) -> bool {
         |result| held_back(&result, needed),
     );
     if let Some(why) = &why {
-        eprintln!("{why}");
+        warn_line!("{why}");
     }
     why.is_none()
 }

@@ -4,10 +4,10 @@ use crate::{
     app::App,
     cli::{AddKeyArgs, GlobalArgs, KeyRole, KeysCommand, ListKeysArgs},
     error::CliError,
+    hint_command::command,
     output,
     serve::Keyring,
     text::padded,
-    typed::command,
 };
 use rebut_engine::clean::on_one_line;
 use rebut_server::keys::Role;
@@ -21,7 +21,7 @@ pub fn run(global: &GlobalArgs, command: KeysCommand) -> Result<u8, CliError> {
         KeysCommand::Ls(args) => list(&keyring, &args)?,
         KeysCommand::Rm(args) => {
             keyring.remove(&args.name)?;
-            eprintln!("removed {}", on_one_line(&args.name));
+            warn_line!("removed {}", on_one_line(&args.name));
         }
     }
     Ok(0)
@@ -36,7 +36,7 @@ fn add(global: &GlobalArgs, keyring: &Keyring, args: &AddKeyArgs) -> Result<(), 
     let token = keyring.add(&args.name, &args.owner, role)?;
     output::print(&format!("{token}\n"))?;
     if !global.quiet {
-        eprintln!(
+        warn_line!(
             "that is its token, shown this once; keep it where only {} reads it",
             on_one_line(&args.name)
         );
@@ -55,7 +55,7 @@ fn list(keyring: &Keyring, args: &ListKeysArgs) -> Result<(), CliError> {
         return output::print_json(&rows);
     }
     if keys.is_empty() {
-        eprintln!(
+        warn_line!(
             "no keys yet; the first `rebut serve` makes one, or: {}",
             command("keys add NAME --owner OWNER")
         );

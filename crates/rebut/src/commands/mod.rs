@@ -1,34 +1,34 @@
 //! One file per verb, one table that joins them.
 
+pub mod archive;
 pub mod ask;
 mod audit;
 mod baseline;
-pub mod begin;
 mod bench;
-mod case;
 mod challenge;
 pub mod code;
 mod config;
 mod demo;
 pub mod doctor;
 pub mod evaluate;
-pub mod follow;
 pub mod hook;
-pub mod keep;
 mod keys;
-mod look;
+mod list_show;
 mod meta;
 mod models;
-mod places;
 mod policy;
+pub mod prepare;
+pub mod progress;
+mod remote_run;
+mod request;
 mod resume;
 mod retally;
 pub mod review;
 mod route;
 mod sandbox;
+mod server_support;
 pub mod solve;
 mod steer;
-mod there;
 mod topology;
 mod triage;
 mod trust;
@@ -42,7 +42,7 @@ pub use bench::arm_names as bench_arms;
 use crate::{
     cli::{AskArgs, Cli, Command},
     error::CliError,
-    typed,
+    hint_command,
 };
 
 /// Runs what was typed. Returns the exit code.
@@ -55,8 +55,8 @@ pub async fn run(cli: Cli) -> Result<u8, CliError> {
                 .hint("write them behind it: rebut decide \"…\" -O A=…"),
         );
     }
-    let global = places::settle(global, cli.command.as_ref(), &cli.ask)?;
-    typed::remember(&global);
+    let global = server_support::settle(global, cli.command.as_ref(), &cli.ask)?;
+    hint_command::remember(&global);
     match cli.command {
         None => route::run(&global, cli.ask).await,
         Some(Command::Decide(args)) => ask::ask("decide", &global, *args).await,
@@ -67,13 +67,13 @@ pub async fn run(cli: Cli) -> Result<u8, CliError> {
         Some(Command::Single(args)) => ask::ask("single", &global, *args).await,
         Some(Command::Poll(args)) => ask::ask("poll", &global, *args).await,
         Some(Command::Society(args)) => ask::ask("society", &global, *args).await,
-        Some(Command::Ls(args)) => look::ls(&global, args).await,
-        Some(Command::Show(args)) => look::show(&global, args).await,
+        Some(Command::Ls(args)) => list_show::ls(&global, args).await,
+        Some(Command::Show(args)) => list_show::show(&global, args).await,
         Some(Command::Code(args)) => code::run(&global, args).await,
-        Some(Command::Watch(args)) => look::watch(&global, args).await,
+        Some(Command::Watch(args)) => list_show::watch(&global, args).await,
         Some(Command::Resume(args)) => resume::resume(&global, args).await,
-        Some(Command::Replay(args)) => keep::replay(&global, args).await,
-        Some(Command::Fork(args)) => keep::fork(&global, args).await,
+        Some(Command::Replay(args)) => archive::replay(&global, args).await,
+        Some(Command::Fork(args)) => archive::fork(&global, args).await,
         Some(Command::Cancel(args)) => steer::cancel(&global, args).await,
         Some(Command::Gates(args)) => steer::gates(&global, args).await,
         Some(Command::Approve(args)) => steer::decide(&global, args, true).await,
@@ -84,9 +84,9 @@ pub async fn run(cli: Cli) -> Result<u8, CliError> {
         Some(Command::Voters(args)) => voters::run(&global, args).await,
         Some(Command::Bench(command)) => bench::run(&global, command).await,
         Some(Command::Note(args)) => steer::note(&global, args).await,
-        Some(Command::Export(args)) => keep::export(&global, args).await,
-        Some(Command::Import(args)) => keep::import(&global, args).await,
-        Some(Command::Rm(args)) => keep::rm(&global, args).await,
+        Some(Command::Export(args)) => archive::export(&global, args).await,
+        Some(Command::Import(args)) => archive::import(&global, args).await,
+        Some(Command::Rm(args)) => archive::rm(&global, args).await,
         Some(Command::Audit(command)) => audit::run(&global, command).await,
         Some(Command::Topology(args)) => topology::run(&global, args).await,
         Some(Command::Retally(args)) => retally::run(&global, args).await,

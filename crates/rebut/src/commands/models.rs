@@ -3,22 +3,21 @@
 
 use crate::{
     app::App,
-    auto,
     cli::{GlobalArgs, ModelsArgs},
     error::CliError,
-    output,
+    hint_command::command,
+    model_discovery, output,
     paint::Paint,
     panel::JUDGES,
     text::padded,
-    typed::command,
 };
 use futures_util::{StreamExt, stream};
 use rebut_engine::{
     clean::{on_one_line, shortened_reason},
     family::family_of,
     model::Price,
-    nearest::nearest,
     secrets::Scrubber,
+    suggest::suggest,
 };
 use rebut_models::{Registry, registry::EndpointInfo};
 use serde::Serialize;
@@ -91,8 +90,8 @@ async fn offers(
     only: Option<&str>,
 ) -> Result<Vec<Offer>, CliError> {
     let servers = registry.servers().await;
-    let picked: Vec<String> = auto::pick(
-        auto::among(registry, &app.clis, &servers).candidates,
+    let picked: Vec<String> = model_discovery::pick(
+        model_discovery::among(registry, &app.clis, &servers).candidates,
         JUDGES.len(),
         &[],
     )
@@ -119,7 +118,7 @@ async fn offers(
             .map(|endpoint| endpoint.name)
             .chain(["cli"])
             .collect();
-        let meant = nearest(name, known.iter().copied())
+        let meant = suggest(name, known.iter().copied())
             .map(|meant| format!("did you mean `{meant}`? "))
             .unwrap_or_default();
         let hint = format!("{meant}Known: {}", known.join(", "));

@@ -2,8 +2,8 @@
 //! of them. A role's own file is never written.
 
 use super::{
-    begin::{self, Prepared},
-    follow::{self, Interrupts},
+    prepare::{self, Prepared},
+    progress::{self, Interrupts},
 };
 use crate::{
     app::App,
@@ -62,7 +62,7 @@ async fn show(global: &GlobalArgs, args: InsightsArgs) -> Result<u8, CliError> {
             args.days
         ))?;
         if !global.quiet {
-            eprintln!(
+            warn_line!(
                 "  hint: reviews are debated and judged with `rebut review … --set \
                  review.debate.enabled=true`"
             );
@@ -102,9 +102,10 @@ async fn show(global: &GlobalArgs, args: InsightsArgs) -> Result<u8, CliError> {
 
 fn warn_of_rehearsals(app: &App, heard: &Heard) {
     if heard.rehearsals > 0 && !app.global.quiet {
-        eprintln!(
+        warn_line!(
             "{} of {} judged reviews were rehearsals: the built-in speaker judged, not a model",
-            heard.rehearsals, heard.debates
+            heard.rehearsals,
+            heard.debates
         );
     }
 }
@@ -161,7 +162,7 @@ async fn propose(global: &GlobalArgs, args: ProposeArgs) -> Result<u8, CliError>
     };
     let run = run_args(&args);
     let registry = Arc::new(app.registry()?);
-    let panel = begin::panel(&app, &registry, &run.panel, &[WRITER]).await?;
+    let panel = prepare::panel(&app, &registry, &run.panel, &[WRITER]).await?;
     let config = app.config.format(propose::FORMAT.name)?;
     let writer = Panel {
         agents: panel.agents.into_iter().take(1).collect(),
@@ -171,7 +172,7 @@ async fn propose(global: &GlobalArgs, args: ProposeArgs) -> Result<u8, CliError>
         &app,
         registry,
         &run,
-        (propose::FORMAT.name, &begin::value(&input)?, &config),
+        (propose::FORMAT.name, &prepare::value(&input)?, &config),
         writer,
     )?;
     if let Some(code) = prepared.foresee(&app, &run).await? {
@@ -182,18 +183,18 @@ async fn propose(global: &GlobalArgs, args: ProposeArgs) -> Result<u8, CliError>
     let mut interrupts = Interrupts::listen()?;
     // Nothing of it is the result of this command, so it goes where progress goes.
     let Some((view, outcome)) =
-        follow::to_the_end(&app, &desk, running, &run.output, &mut interrupts).await?
+        progress::to_the_end(&app, &desk, running, &run.output, &mut interrupts).await?
     else {
         return Ok(rebut_engine::outcome::Ending::Cancelled.exit_code());
     };
     match propose::Proposal::deserialize(&outcome.result) {
         Ok(proposal) => written(&app, &place, &role.brief, &proposal, &view),
         Err(_) => {
-            eprintln!("no proposal: {}", on_one_line(&outcome.summary));
+            warn_line!("no proposal: {}", on_one_line(&outcome.summary));
             outcome
                 .degraded
                 .iter()
-                .for_each(|gone| eprintln!("  {}: {}", gone.reason, on_one_line(&gone.detail)));
+                .for_each(|gone| warn_line!("  {}: {}", gone.reason, on_one_line(&gone.detail)));
             Ok(outcome.outcome.exit_code())
         }
     }
@@ -221,14 +222,14 @@ fn written(
         diff
     }))?;
     if !app.global.quiet {
-        eprintln!("wrote {shown}: {}", on_one_line(&proposal.why));
-        eprintln!("read it; no role was changed. To use it, put it into .rebut/roles/ yourself");
+        warn_line!("wrote {shown}: {}", on_one_line(&proposal.why));
+        warn_line!("read it; no role was changed. To use it, put it into .rebut/roles/ yourself");
         if view
             .started
             .as_ref()
             .is_some_and(|started| started.rehearsal)
         {
-            eprintln!(
+            warn_line!(
                 "{}",
                 Paint::stderr(app.global.color).attention(crate::text::REHEARSAL)
             );

@@ -2,12 +2,10 @@
 //! was to do.
 
 use super::{
-    follow,
-    places::{of_budget, refuse},
-    there,
+    progress, remote_run,
+    server_support::{of_budget, refuse},
 };
 use crate::{
-    afterwards::Afterwards,
     app::App,
     budget::Budget,
     cli::{GlobalArgs, OutputArgs, ResumeArgs},
@@ -15,10 +13,11 @@ use crate::{
     debates::Debates,
     error::CliError,
     git::branch,
+    hint_command::command,
     output,
+    post_actions::Afterwards,
     remote::Remote,
     text,
-    typed::command,
     workspace::{Keeping, Workspace},
 };
 use rebut_engine::{
@@ -29,7 +28,7 @@ use rebut_engine::{
     store::{Filter, Session, Status},
     view::View,
 };
-use rebut_server::front::NewLimits;
+use rebut_server::resolver::NewLimits;
 use serde_json::json;
 
 /// `rebut resume`.
@@ -42,7 +41,7 @@ pub async fn resume(global: &GlobalArgs, args: ResumeArgs) -> Result<u8, CliErro
     match (&debates, &args.id) {
         (Debates::Here(desk), None) => resume_all(&app, desk, budget.more()).await,
         (Debates::There(remote), None) => {
-            resume_all_there(&app, &debates, remote, there::limits(budget)).await
+            resume_all_there(&app, &debates, remote, remote_run::limits(budget)).await
         }
         (_, Some(id)) => {
             resume_one_of(
@@ -79,7 +78,12 @@ async fn resume_one_of(
         // It came to its end, and whoever followed it went before the rest was done.
         output::result(debates, &view, &flags, app).await?;
         return after
-            .finish(app, debates, id, follow::exit_code(outcome.outcome, &flags))
+            .finish(
+                app,
+                debates,
+                id,
+                progress::exit_code(outcome.outcome, &flags),
+            )
             .await;
     }
     let code = match debates {
@@ -88,9 +92,9 @@ async fn resume_one_of(
             go_on_here(app, &desk, &view, id, budget.more(), (&after, &flags)).await?
         }
         Debates::There(remote) => {
-            go_on_there(remote, &view, id, there::limits(budget)).await?;
+            go_on_there(remote, &view, id, remote_run::limits(budget)).await?;
             after.remember(app, id)?;
-            there::follow(app, debates, id, &flags).await?
+            remote_run::follow(app, debates, id, &flags).await?
         }
     };
     after.finish(app, debates, id, code).await
@@ -143,13 +147,13 @@ async fn resume_all_there(
     let (mut running, mut left) = (Vec::new(), 0);
     for session in open_ones(debates).await? {
         if debates.is_run(session.id).await? {
-            eprintln!("{}: another process runs it", session.id.short());
+            warn_line!("{}: another process runs it", session.id.short());
             continue;
         }
         match go_on_there(remote, &View::default(), session.id, limits).await {
             Ok(()) => running.push(session.id),
             Err(error) => {
-                eprintln!("{}: {error}", session.id.short());
+                warn_line!("{}: {error}", session.id.short());
                 left += 1;
             }
         }
@@ -161,7 +165,7 @@ async fn resume_all_there(
         match &debates.view(id).await?.outcome {
             Some(outcome) => code = ended_one(app, debates, id, outcome, code).await?,
             None => {
-                eprintln!("{}: it was left before its end", id.short());
+                warn_line!("{}: it was left before its end", id.short());
                 left += 1;
             }
         }
@@ -183,7 +187,7 @@ async fn open_ones(debates: &Debates) -> Result<Vec<Session>, CliError> {
         );
     }
     if open.is_empty() {
-        eprintln!("nothing to resume: every debate here has ended");
+        warn_line!("nothing to resume: every debate here has ended");
     }
     Ok(open)
 }
@@ -207,7 +211,7 @@ async fn ended_one(
         .unwrap_or_default()
         .with(&OutputArgs::default())?;
     output::files(debates, &debates.view(id).await?, &flags).await?;
-    let ended = follow::exit_code(outcome.outcome, &flags);
+    let ended = progress::exit_code(outcome.outcome, &flags);
     let passed = after.finish(app, debates, id, ended).await?;
     Ok(if passed == ended { code } else { passed })
 }
@@ -216,7 +220,7 @@ fn all_told(code: u8, left: usize) -> u8 {
     if left == 0 {
         return code;
     }
-    eprintln!("{left} of them could not be gone on with");
+    warn_line!("{left} of them could not be gone on with");
     1
 }
 
@@ -262,7 +266,7 @@ async fn go_on_here(
         .as_ref()
         .filter(|_| code != Ending::Cancelled.exit_code())
     {
-        eprintln!(
+        warn_line!(
             "--baseline {arm} was asked for and is not run by resume; to compare: rebut decide … \
              --baseline {arm}"
         );
@@ -296,13 +300,13 @@ async fn resume_all(app: &App, desk: &Desk, more: More) -> Result<u8, CliError> 
     let (mut running, mut left) = (Vec::new(), 0);
     for session in open_ones(&debates).await? {
         if desk.is_run(session.id).await? {
-            eprintln!("{}: another process runs it", session.id.short());
+            warn_line!("{}: another process runs it", session.id.short());
             continue;
         }
         match resume_one(app, desk, session.id, more).await {
             Ok(run) => running.push(run),
             Err(error) => {
-                eprintln!("{}: {error}", session.id.short());
+                warn_line!("{}: {error}", session.id.short());
                 left += 1;
             }
         }
@@ -313,7 +317,7 @@ async fn resume_all(app: &App, desk: &Desk, more: More) -> Result<u8, CliError> 
         match run.outcome().await {
             Ok(outcome) => code = ended_one(app, &debates, id, &outcome, code).await?,
             Err(error) => {
-                eprintln!("{}: {error}", id.short());
+                warn_line!("{}: {error}", id.short());
                 left += 1;
             }
         }

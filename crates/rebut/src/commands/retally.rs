@@ -12,7 +12,7 @@ use crate::{
 };
 use rebut_engine::{
     clean::on_one_line,
-    recount::{Retallied, Retally, Vote, Votes, retally},
+    retally::{Retallied, Retally, Vote, Votes, retally},
     voting::{auto, method},
 };
 use std::fmt::Write;

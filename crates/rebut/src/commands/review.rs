@@ -2,20 +2,20 @@
 //! code.
 
 use super::{
-    begin::{self, Wanted},
-    case::{self, Case},
-    places::{of_run, refuse},
+    prepare::{self, Wanted},
+    request::{self, Case},
+    server_support::{of_run, refuse},
 };
 use crate::{
-    afterwards::Afterwards,
     app::App,
+    atomic_file,
     cli::{Form, GlobalArgs, Level, ReviewArgs},
     context,
     error::CliError,
     git, output,
     paint::Paint,
     panel::Panel,
-    replacing,
+    post_actions::Afterwards,
 };
 use rebut_engine::{
     clean::{json_for_terminal, on_one_line},
@@ -39,10 +39,10 @@ const REVIEWERS: [&str; 4] = ["security", "testing", "clarity", "performance"];
 pub async fn run(global: &GlobalArgs, args: ReviewArgs) -> Result<u8, CliError> {
     refuse(global, &of_run(&args.run))?;
     let set = settings(&args);
-    let app = case::open(global, &set)?;
+    let app = request::open(global, &set)?;
     output::check_files(&args.run.output, FORMAT.name)?;
     if let Some(dir) = args.write.as_ref().filter(|_| !is_only_shown(&args)) {
-        replacing::check_dir(dir)?;
+        atomic_file::check_dir(dir)?;
     }
     let input = match input(&app, &args)? {
         Found::Text(input) => input,
@@ -59,7 +59,7 @@ pub async fn run(global: &GlobalArgs, args: ReviewArgs) -> Result<u8, CliError> 
     };
     Case {
         format: FORMAT.name,
-        input: begin::value(&input)?,
+        input: prepare::value(&input)?,
         set,
         run,
         after,
@@ -77,7 +77,7 @@ pub async fn cast(app: &App, registry: &Registry, wanted: Wanted<'_>) -> Result<
     if !args.judges.is_empty() {
         args.judges.clone_from(&usual);
     }
-    let Panel { mut agents, chosen } = begin::panel(
+    let Panel { mut agents, chosen } = prepare::panel(
         app,
         registry,
         &args,
@@ -106,7 +106,7 @@ fn nothing(args: &ReviewArgs, why: &str) -> Result<u8, CliError> {
     if args.run.output.json {
         output::print_json(&serde_json::Value::Null)?;
     }
-    eprintln!("nothing to review: {why}");
+    warn_line!("nothing to review: {why}");
     for file in args
         .run
         .output
@@ -119,7 +119,7 @@ fn nothing(args: &ReviewArgs, why: &str) -> Result<u8, CliError> {
                 output::write(file, &report::empty_sarif(why).map_err(CliError::failed)?)?
             }
             Form::Comment => output::write(file, &report::empty_comment(why))?,
-            _ => eprintln!(
+            _ => warn_line!(
                 "{} was not written: there is no review to report",
                 file.display()
             ),
@@ -232,7 +232,7 @@ fn change(app: &App, base: &str) -> Result<Found, CliError> {
         .map_err(|error| CliError::failed(format!("cannot tell where we are: {error}")))?;
     let change = git::change_since(&here, base, &app.config.deny)?;
     for (file, why) in change.left_out.iter().take(MOST_NAMED) {
-        eprintln!("left out {}: {why}", on_one_line(file));
+        warn_line!("left out {}: {why}", on_one_line(file));
     }
     if let Some(more) = change
         .left_out
@@ -240,7 +240,7 @@ fn change(app: &App, base: &str) -> Result<Found, CliError> {
         .checked_sub(MOST_NAMED)
         .filter(|more| *more > 0)
     {
-        eprintln!("left out {more} more files");
+        warn_line!("left out {more} more files");
     }
     if change.text.trim().is_empty() {
         let is_all_denied = !change.left_out.is_empty();
@@ -280,13 +280,13 @@ pub fn write_files(app: &App, view: &View, dir: &Path) -> Result<(), CliError> {
             dir.join(format!("{name}.diff")),
         );
         // Files, not a terminal: the text as the editor gave it, and what really differs.
-        replacing::replace(&merged, edited.as_bytes())?;
+        atomic_file::replace(&merged, edited.as_bytes())?;
         let shown = if input.file.is_empty() {
             "standard input".to_owned()
         } else {
             on_one_line(&input.file)
         };
-        replacing::replace(
+        atomic_file::replace(
             &diff,
             unified(&input.text, edited, &shown, &format!("{name}.merged.md")).as_bytes(),
         )?;
@@ -295,14 +295,14 @@ pub fn write_files(app: &App, view: &View, dir: &Path) -> Result<(), CliError> {
     let audit = dir.join("audit.ndjson");
     let entry =
         serde_json::to_string(&entry).map_err(|error| CliError::failed(error.to_string()))?;
-    replacing::append_line(&audit, &json_for_terminal(&entry))?;
+    atomic_file::append_line(&audit, &json_for_terminal(&entry))?;
     written.push(audit);
     if !app.global.quiet {
         let names: Vec<String> = written
             .iter()
             .map(|file| file.display().to_string())
             .collect();
-        eprintln!(
+        warn_line!(
             "{}",
             Paint::stderr(app.global.color).faint(&format!("wrote {}", names.join(", ")))
         );

@@ -21,14 +21,14 @@ pub async fn run(global: &GlobalArgs, args: AskArgs) -> Result<u8, CliError> {
     let route = chosen(&text, &args)?;
     if !global.quiet {
         let paint = Paint::stderr(global.color);
-        eprintln!(
+        warn_line!(
             "{}",
             paint.faint(&format!("{}: {}", route.format, route.why))
         );
         if route.format == "decide"
             && triage::triage(&text, args.options.len(), "").advice == Advice::Single
         {
-            eprintln!(
+            warn_line!(
                 "{}",
                 paint.faint("this question may not need a debate; `rebut triage` says why")
             );

@@ -9,7 +9,7 @@ use crate::{
     error::CliError,
     output,
     paint::Paint,
-    reading::text_or_stdin,
+    read_file::text_or_stdin,
     text::padded,
 };
 use rebut_engine::{
@@ -176,7 +176,7 @@ async fn run_file(args: SandboxRunArgs) -> Result<u8, CliError> {
     }
     let (code, limit) = exit(&ran.end);
     if let Some(limit) = limit {
-        eprintln!("rebut: {limit}");
+        warn_line!("rebut: {limit}");
     }
     Ok(code)
 }

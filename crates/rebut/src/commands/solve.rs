@@ -1,24 +1,23 @@
 //! `rebut solve`: from a task, or a problem of a benchmark, to code with its evidence.
 
 use super::{
-    begin::{self, Prepared, Wanted},
-    case::{self, Case},
     code::applying,
-    places::{of_run, refuse},
+    prepare::{self, Prepared, Wanted},
+    request::{self, Case},
+    server_support::{of_run, refuse},
 };
 use crate::{
-    afterwards::Afterwards,
     app::App,
     cli::{GlobalArgs, SolveArgs},
     context,
     error::CliError,
     git::branch,
-    output,
+    hint_command::command,
+    lessons, output,
+    post_actions::Afterwards,
     problems::{self, Problem},
-    reading,
-    typed::command,
+    read_file,
     versions::winner,
-    wisdom,
 };
 use rebut_engine::{
     DebateId, Start,
@@ -52,13 +51,13 @@ pub async fn run(global: &GlobalArgs, args: SolveArgs) -> Result<u8, CliError> {
     ];
     refuse(global, &[&of_run(&args.run)[..], &flags].concat())?;
     let set = settings(&args)?;
-    let app = case::open(global, &set)?;
+    let app = request::open(global, &set)?;
     output::check_files(&args.run.output, FORMAT.name)?;
     args.code
         .as_deref()
         .map_or(Ok(()), |file| applying::check_free(file, args.force))?;
     let input = input(&args, &app)?;
-    let value = begin::value(&input)?;
+    let value = prepare::value(&input)?;
     Input::parse(&value).map_err(CliError::usage)?;
     let after = Afterwards {
         code: args.code.clone(),
@@ -103,7 +102,7 @@ async fn hold_here(
         })
         .transpose()?;
     let registry = Arc::new(app.registry()?);
-    let panel = begin::cast(
+    let panel = prepare::cast(
         app,
         &registry,
         Wanted {
@@ -120,7 +119,7 @@ async fn hold_here(
         app,
         registry,
         &run,
-        (FORMAT.name, &begin::value(&input)?, &config),
+        (FORMAT.name, &prepare::value(&input)?, &config),
         panel,
     )?;
     if let Some(code) = prepared.foresee(app, &run).await? {
@@ -156,15 +155,15 @@ async fn look_for_lessons(
 ) -> Result<(), CliError> {
     let config = Config::parse(config).map_err(CliError::usage)?;
     if !args.run.dry_run && !args.run.estimate {
-        return wisdom::give(app, registry, &config, input).await;
+        return lessons::give(app, registry, &config, input).await;
     }
-    let unsent = wisdom::foresee(app, registry, &config, input).await?;
+    let unsent = lessons::foresee(app, registry, &config, input).await?;
     if args.run.dry_run {
         for text in &unsent {
             output::print(&format!("{}\n\n", for_people(text)))?;
         }
         if !unsent.is_empty() && !app.global.quiet {
-            eprintln!(
+            warn_line!(
                 "the lessons in what follows were found by words; those found by meaning are not \
                  known before"
             );
@@ -264,7 +263,7 @@ fn settings(args: &SolveArgs) -> Result<Vec<String>, CliError> {
 fn input(args: &SolveArgs, app: &App) -> Result<Input, CliError> {
     let gathered = context::gather(&args.context, &app.config.deny)?;
     for (path, why) in &gathered.left_out {
-        eprintln!(
+        warn_line!(
             "left out {}: {why}",
             on_one_line(&path.display().to_string())
         );
@@ -362,7 +361,7 @@ pub async fn check_tests(input: &Input, quiet: bool) -> Result<(), CliError> {
             }
             Err(refused) => {
                 if !quiet {
-                    eprintln!(
+                    warn_line!(
                         "the tests were not looked at beforehand: {}",
                         on_one_line(&refused.to_string())
                     );
@@ -379,7 +378,7 @@ fn tests(file: Option<&Path>) -> Result<String, CliError> {
     let Some(file) = file else {
         return Ok(String::new());
     };
-    let text = reading::text(file)?;
+    let text = read_file::text(file)?;
     if text.trim().is_empty() {
         return Err(CliError::usage(format!("{} is empty", file.display()))
             .hint("write a test into it, or leave it out"));
@@ -417,14 +416,14 @@ fn task(typed: &str) -> Result<String, CliError> {
     if typed != "-" {
         return Ok(typed.to_owned());
     }
-    reading::stdin()
+    read_file::stdin()
 }
 
 /// Writes the code that won, by the rules of `rebut code --apply`. A debate without any leaves the
 /// file as it is.
 pub fn write_code(view: &View, file: &Path, force: bool, quiet: bool) -> Result<(), CliError> {
     let Some(won) = winner(view) else {
-        eprintln!("{} was not written: there is no code", file.display());
+        warn_line!("{} was not written: there is no code", file.display());
         return Ok(());
     };
     let id = view.id.map(|id| id.short().to_string()).unwrap_or_default();

@@ -6,10 +6,10 @@ use crate::{
     cli::{AnswerArgs, CancelArgs, GateArgs, GlobalArgs, JsonArg, MarkArgs, NoteArgs},
     debates::Debates,
     error::CliError,
+    hint_command::command,
     output,
     paint::Paint,
     text,
-    typed::command,
 };
 use rebut_engine::{
     clean::{on_one_line, shortened},
@@ -22,7 +22,7 @@ pub async fn cancel(global: &GlobalArgs, args: CancelArgs) -> Result<u8, CliErro
     let debates = Debates::open(&App::open(global, &[])?).await?;
     let id = debates.find(&args.id.id).await?;
     debates.cancel(id, &args.reason).await?;
-    eprintln!("cancelled {}", id.short());
+    warn_line!("cancelled {}", id.short());
     Ok(0)
 }
 
@@ -48,7 +48,7 @@ pub async fn gates(global: &GlobalArgs, args: JsonArg) -> Result<u8, CliError> {
         return Ok(0);
     }
     if open.is_empty() {
-        eprintln!("no debate waits at a gate");
+        warn_line!("no debate waits at a gate");
     }
     let paint = Paint::stdout(global.color);
     for (session, gate) in &open {
@@ -78,7 +78,7 @@ pub async fn decide(global: &GlobalArgs, args: GateArgs, approved: bool) -> Resu
             .hint(format!("`{}` tells where it stands", command("show ID"))));
     };
     debates.decide(id, &open, approved, args.reason).await?;
-    eprintln!(
+    warn_line!(
         "{} `{}`",
         if approved { "approved" } else { "rejected" },
         open.gate
@@ -91,7 +91,7 @@ pub async fn answer(global: &GlobalArgs, args: AnswerArgs) -> Result<u8, CliErro
     let debates = Debates::open(&App::open(global, &[])?).await?;
     let id = debates.find(&args.id.id).await?;
     let option = debates.answer(id, &args.option, &args.reason).await?;
-    eprintln!("recorded: {option}");
+    warn_line!("recorded: {option}");
     Ok(0)
 }
 
@@ -100,7 +100,7 @@ pub async fn mark(global: &GlobalArgs, args: MarkArgs) -> Result<u8, CliError> {
     let debates = Debates::open(&App::open(global, &[])?).await?;
     let id = debates.find(&args.id.id).await?;
     let option = debates.mark(id, &args.option, &args.reason).await?;
-    eprintln!("marked: {option} turned out right");
+    warn_line!("marked: {option} turned out right");
     Ok(0)
 }
 
@@ -109,6 +109,6 @@ pub async fn note(global: &GlobalArgs, args: NoteArgs) -> Result<u8, CliError> {
     let debates = Debates::open(&App::open(global, &[])?).await?;
     let id = debates.find(&args.id.id).await?;
     debates.note(id, &args.text).await?;
-    eprintln!("noted; the next round of {} hears it", id.short());
+    warn_line!("noted; the next round of {} hears it", id.short());
     Ok(0)
 }

@@ -5,11 +5,11 @@ use crate::{
     app::App,
     cli::{GlobalArgs, TrustArgs},
     config::{Power, Standing, Trust, recorded_powers},
+    data_dir::{self, Place},
     error::CliError,
+    hint_command::command,
     output,
-    place::{self, Place},
     serve::Keyring,
-    typed::command,
 };
 use rebut_engine::{
     clean::{for_people, on_one_line, shortened},
@@ -31,7 +31,7 @@ pub async fn run(global: &GlobalArgs, args: &TrustArgs) -> Result<u8, CliError> 
         CliError::usage("there is no place to record whom you trust: HOME is not set")
             .hint("set HOME or XDG_STATE_HOME")
     };
-    let trust = place::state_dir()
+    let trust = data_dir::state_dir()
         .map(|state| Trust::new(&state))
         .ok_or_else(nowhere)?;
     // Both work also where a project's file cannot be read.
@@ -39,7 +39,7 @@ pub async fn run(global: &GlobalArgs, args: &TrustArgs) -> Result<u8, CliError> 
         return list(&trust, args.json);
     }
     if let Some(Some(path)) = &args.revoke {
-        return revoke(&trust, &place::whole(path));
+        return revoke(&trust, &data_dir::whole(path));
     }
     // What is ignored is shown here anyway.
     let app = App::open_untrusted(
@@ -63,7 +63,7 @@ pub async fn run(global: &GlobalArgs, args: &TrustArgs) -> Result<u8, CliError> 
         None => Asked::of_project(&app)?,
     };
     if asked.powers.is_empty() {
-        eprintln!(
+        warn_line!(
             "{} asks for nothing that needs trust",
             on_one_line(&asked.path.display().to_string())
         );
@@ -77,7 +77,7 @@ pub async fn run(global: &GlobalArgs, args: &TrustArgs) -> Result<u8, CliError> 
     let was_trusted = asked.standing == Standing::Trusted;
     // JSON alone is a look, and asks nobody.
     if !was_trusted && !args.yes && !args.json && !is_confirmed(global)? {
-        eprintln!("nothing was changed");
+        warn_line!("nothing was changed");
         return Ok(1);
     }
     if !was_trusted && (args.yes || !args.json) {
@@ -86,12 +86,12 @@ pub async fn run(global: &GlobalArgs, args: &TrustArgs) -> Result<u8, CliError> 
     if args.json {
         output::print_json(&asked.document())?;
     } else if was_trusted {
-        eprintln!(
+        warn_line!(
             "already trusted; {} takes that back",
             command("trust --revoke")
         );
     } else {
-        eprintln!(
+        warn_line!(
             "trusted; after any change of {} you are asked again",
             asked.what.known_by()
         );
@@ -194,7 +194,7 @@ impl<'a> Asked<'a> {
 
     fn say_refused(&self) {
         if !self.never.is_empty() {
-            eprintln!(
+            warn_line!(
                 "never taken from a project, trusted or not: {}",
                 on_one_line(&self.never.join(", "))
             );
@@ -341,7 +341,7 @@ fn list(trust: &Trust, json: bool) -> Result<u8, CliError> {
     }
     for (file, entry) in &entries {
         let path = Path::new(file);
-        let state = match place::known_by(path) {
+        let state = match data_dir::known_by(path) {
             None => "  (not there any more)",
             Some(text) if trust.standing(path, &text)? == Standing::Trusted => "",
             Some(_) => "  (changed since: not trusted)",
@@ -362,14 +362,14 @@ fn list(trust: &Trust, json: bool) -> Result<u8, CliError> {
         )))?;
     }
     if entries.is_empty() {
-        eprintln!("nothing is trusted");
+        warn_line!("nothing is trusted");
     }
     Ok(0)
 }
 
 fn revoke(trust: &Trust, path: &Path) -> Result<u8, CliError> {
     if trust.revoke(path)? {
-        eprintln!("{} is not trusted any more", path.display());
+        warn_line!("{} is not trusted any more", path.display());
         return Ok(0);
     }
     Err(
@@ -387,7 +387,7 @@ fn is_confirmed(global: &GlobalArgs) -> Result<bool, CliError> {
         );
         return Err(CliError::usage("nobody can be asked: this is not a terminal").hint(hint));
     }
-    eprint!("Do you trust it? [y/N] ");
+    warn_text!("Do you trust it? [y/N] ");
     let mut said = String::new();
     std::io::stdin()
         .lock()

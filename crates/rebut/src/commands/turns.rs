@@ -5,17 +5,17 @@ use crate::{
     cli::{GlobalArgs, TurnsArgs},
     debates::Debates,
     error::CliError,
+    hint_command::command,
     human, output,
     paint::Paint,
-    reading,
+    read_file,
     remote::Remote,
-    typed::command,
 };
 use rebut_engine::{
     DebateId,
     clean::{for_people, on_one_line},
 };
-use rebut_server::front::TurnRequest;
+use rebut_server::resolver::TurnRequest;
 
 /// `rebut turns`.
 pub async fn run(global: &GlobalArgs, args: TurnsArgs) -> Result<u8, CliError> {
@@ -34,7 +34,7 @@ pub async fn run(global: &GlobalArgs, args: TurnsArgs) -> Result<u8, CliError> {
     match &args.reply {
         Some(file) => {
             remote
-                .answer_turn(id, turn, &reading::text_or_stdin(file)?)
+                .answer_turn(id, turn, &read_file::text_or_stdin(file)?)
                 .await?;
             taken(turn)
         }
@@ -61,7 +61,7 @@ async fn list(
         return Ok(0);
     }
     if turns.is_empty() {
-        eprintln!("no turn of {} waits for a person", id.short());
+        warn_line!("no turn of {} waits for a person", id.short());
     }
     let paint = Paint::stdout(global.color);
     for waiting in &turns {
@@ -73,7 +73,7 @@ async fn list(
         ))?;
     }
     if let (Some(first), false) = (turns.first(), global.quiet) {
-        eprintln!(
+        warn_line!(
             "answer with: {}",
             command(format_args!(
                 "turns {} {:?}",
@@ -94,7 +94,7 @@ fn show(waiting: &TurnRequest, id: DebateId) -> Result<u8, CliError> {
         waiting.system,
         human::for_a_person(&waiting.user)
     )))?;
-    eprintln!(
+    warn_line!(
         "answer with: {}",
         command(format_args!(
             "turns {} {:?} --reply FILE",
@@ -122,7 +122,7 @@ async fn ask_here(remote: &Remote, id: DebateId, mut waiting: TurnRequest) -> Re
         match remote.answer_turn(id, &waiting.turn, &text).await {
             Ok(()) => return taken(&waiting.turn),
             Err(error) => {
-                eprintln!("{error}");
+                warn_line!("{error}");
                 // Whatever was wrong with the answer: the turn can be asked again only while it
                 // waits.
                 waiting = remote.turn(id, &waiting.turn).await?;
@@ -132,6 +132,6 @@ async fn ask_here(remote: &Remote, id: DebateId, mut waiting: TurnRequest) -> Re
 }
 
 fn taken(turn: &str) -> Result<u8, CliError> {
-    eprintln!("taken: {}", on_one_line(turn));
+    warn_line!("taken: {}", on_one_line(turn));
     Ok(0)
 }

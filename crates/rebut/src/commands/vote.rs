@@ -41,7 +41,7 @@ pub fn run(global: &GlobalArgs, args: &VoteArgs) -> Result<u8, CliError> {
     };
     let (profile, mended) = ballots::read(&args.file, &args.candidates, args.lenient)?;
     for line in mended.iter().filter(|_| !global.quiet) {
-        eprintln!("mended: {}", on_one_line(line));
+        warn_line!("mended: {}", on_one_line(line));
     }
     let paint = Paint::stdout(global.color);
     bounded(&profile, &rules, args)?;

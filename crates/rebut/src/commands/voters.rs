@@ -5,10 +5,10 @@ use crate::{
     cli::{GlobalArgs, JsonArg},
     debates::Debates,
     error::CliError,
+    hint_command::command,
     output,
     paint::Paint,
     text::padded,
-    typed::command,
 };
 use rebut_engine::{
     agent::Agent,
@@ -69,7 +69,7 @@ pub async fn history(debates: &Debates) -> Result<Kept, CliError> {
             }
             // Listed, and its journal is gone.
             Err(error) if error.is_usage() => {
-                eprintln!(
+                warn_line!(
                     "{} is left out: {error}; `rebut audit verify` says more",
                     session.id.short()
                 );

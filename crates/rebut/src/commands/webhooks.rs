@@ -5,10 +5,10 @@ use crate::{
     app::{App, user},
     cli::{AddWebhookArgs, DeliveriesArgs, GlobalArgs, TestWebhookArgs, WebhooksCommand},
     error::CliError,
+    hint_command::command,
     output,
     remote::Remote,
     text::padded,
-    typed::command,
     webhooks::Hooks,
 };
 use rebut_engine::{
@@ -28,7 +28,7 @@ pub async fn run(global: &GlobalArgs, command: WebhooksCommand) -> Result<u8, Cl
         WebhooksCommand::Rm(args) => {
             let webhook = kept.find(&args.id).await?;
             kept.remove(&webhook.id).await?;
-            eprintln!("removed {}", short(&webhook.id));
+            warn_line!("removed {}", short(&webhook.id));
             Ok(0)
         }
         WebhooksCommand::Test(args) => test(&kept, args).await,
@@ -151,12 +151,12 @@ async fn add(global: &GlobalArgs, kept: &Kept, args: AddWebhookArgs) -> Result<u
     output::print(&format!("{}\n", made.secret))?;
     if !global.quiet {
         let id = short(&made.webhook.id);
-        eprintln!(
+        warn_line!(
             "that is the secret of webhook {id}, shown this once; try it with: {}",
             command(format_args!("webhooks test {id}"))
         );
         if matches!(kept, Kept::Here(..)) {
-            eprintln!(
+            warn_line!(
                 "events are delivered while `rebut serve` runs over this database; what happens \
                  meanwhile is kept for it"
             );
@@ -172,7 +172,7 @@ async fn list(kept: &Kept, json: bool) -> Result<u8, CliError> {
         return Ok(0);
     }
     if webhooks.is_empty() {
-        eprintln!("no webhooks yet; make one: {}", command("webhooks add URL"));
+        warn_line!("no webhooks yet; make one: {}", command("webhooks add URL"));
     }
     for webhook in &webhooks {
         let state = if webhook.why_off.is_some() {
@@ -224,7 +224,7 @@ async fn deliveries(kept: &Kept, args: DeliveriesArgs) -> Result<u8, CliError> {
         return Ok(0);
     }
     if deliveries.is_empty() {
-        eprintln!("nothing was to be sent yet");
+        warn_line!("nothing was to be sent yet");
     }
     for one in &deliveries {
         let error = one

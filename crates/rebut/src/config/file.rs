@@ -5,10 +5,9 @@ use crate::budget::Span;
 use rebut_engine::{
     agent::Effort,
     formats::{
-        arms::{poll, single, society},
-        challenge, decide, evaluate,
-        patience::OneTurn,
-        review, solve,
+        baselines::{poll, single, society},
+        challenge, decide, evaluate, review, solve,
+        timeouts::OneTurn,
     },
 };
 use rebut_models::{CliData, ProviderData};

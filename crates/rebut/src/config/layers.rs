@@ -10,7 +10,7 @@ use super::{
     trust::{Standing, Trust},
 };
 use crate::{beneath::Typed, context::is_denied, error::CliError};
-use rebut_engine::{clean::on_one_line, formats::FORMATS, nearest::nearest};
+use rebut_engine::{clean::on_one_line, formats::FORMATS, suggest::suggest};
 use serde::de::DeserializeOwned;
 use std::path::{Path, PathBuf};
 
@@ -85,12 +85,12 @@ pub fn read(origin: &Origin) -> Result<Read, CliError> {
     let mut user = ConfigFile::default();
     // A folder of that name cannot be read, and whoever made it should be told so.
     if let Some(path) = origin.user_file().filter(|file| file.exists()) {
-        let layer = parse(path.clone(), &crate::reading::own_text(&path)?, false)?;
+        let layer = parse(path.clone(), &crate::read_file::own_text(&path)?, false)?;
         user = typed(&path.display().to_string(), &layer.table)?;
         read.layers.push(layer);
     }
     if let Some(path) = origin.named.clone() {
-        let text = crate::reading::text(&path)?;
+        let text = crate::read_file::text(&path)?;
         read.layers.push(parse(path, &text, true)?);
         return Ok(read);
     }
@@ -444,7 +444,7 @@ pub fn with_suggestion(message: &str) -> String {
     let Some(unknown) = quoted.next().filter(|_| message.contains("unknown field")) else {
         return message.trim_end().to_owned();
     };
-    match nearest(unknown, quoted) {
+    match suggest(unknown, quoted) {
         Some(known) => format!("{}\ndid you mean `{known}`?", message.trim_end()),
         None => message.trim_end().to_owned(),
     }

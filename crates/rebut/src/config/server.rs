@@ -1,6 +1,6 @@
 //! `[server]`: what a server lets requests choose, and what it keeps.
 
-use crate::webhooks::places::is_place;
+use crate::webhooks::ssrf_guard::is_place;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 

@@ -2,7 +2,7 @@
 //! and data folders by the hash of their sealing key, recorded
 //! in the user's own folder. Any change asks again.
 
-use crate::{beneath::Folder, error::CliError, reading, replacing::replace_private};
+use crate::{atomic_file::replace_private, beneath::Folder, error::CliError, read_file};
 use rebut_engine::record::Hash;
 use serde::{Deserialize, Serialize};
 use std::{
@@ -115,7 +115,7 @@ impl Trust {
 
     /// Everything that is trusted.
     pub fn entries(&self) -> Result<Entries, CliError> {
-        let Some(text) = reading::text_if_there(&self.file)? else {
+        let Some(text) = read_file::text_if_there(&self.file)? else {
             return Ok(Entries::new());
         };
         serde_json::from_str(&text).map_err(|error| {

@@ -8,12 +8,12 @@ use super::{
 };
 use crate::{
     app::App,
+    atomic_file::replace,
     cli::OutputArgs,
-    commands::follow,
+    commands::progress,
+    data_dir::Place,
     error::CliError,
-    place::Place,
-    replacing::replace,
-    typed::command,
+    hint_command::command,
     versions::{Version, usual_name, winner},
 };
 use rebut_engine::{
@@ -151,7 +151,7 @@ pub fn clean_up_after_others(app: &App) {
         return;
     };
     if let Err(error) = clean_up(&home) {
-        eprintln!("a worktree of an interrupted debate could not be removed: {error}");
+        warn_line!("a worktree of an interrupted debate could not be removed: {error}");
     }
 }
 
@@ -177,7 +177,7 @@ impl Recorder {
             .remove(Branch::Remove)
             .and_then(|()| forget(&home, id))
         {
-            eprintln!("{error}");
+            warn_line!("{error}");
         }
     }
 
@@ -298,7 +298,7 @@ impl Keeping {
                 Ok(recorder) => recorder,
                 // At once, since nothing will be committed; there is nothing to say at the end.
                 Err(error) => {
-                    eprintln!("{error}\n{}", goes_on(id));
+                    warn_line!("{error}\n{}", goes_on(id));
                     return Ok(String::new());
                 }
             };
@@ -315,10 +315,10 @@ impl Keeping {
             self.leave.notify_one();
         }
         match self.task.await {
-            Ok(Ok(said)) if !quiet && !said.is_empty() => eprintln!("{said}"),
+            Ok(Ok(said)) if !quiet && !said.is_empty() => warn_line!("{said}"),
             Ok(Ok(_)) => {}
-            Ok(Err(error)) => eprintln!("{error}"),
-            Err(error) => eprintln!("the branch was not written: {error}"),
+            Ok(Err(error)) => warn_line!("{error}"),
+            Err(error) => warn_line!("the branch was not written: {error}"),
         }
     }
 }
@@ -331,7 +331,7 @@ pub async fn follow_with(
     output: &OutputArgs,
     keeping: Option<Keeping>,
 ) -> Result<u8, CliError> {
-    let followed = follow::follow(app, desk, running, output).await;
+    let followed = progress::follow(app, desk, running, output).await;
     if let Some(keeping) = keeping {
         keeping.end(app.global.quiet, followed.is_err()).await;
     }
@@ -350,7 +350,7 @@ async fn commit_all(
     let mut watch = desk.watch(id, 0).await?;
     loop {
         let next = tokio::select! {
-            next = watch.next() => next.inspect_err(|error| eprintln!("{error}")).ok().flatten(),
+            next = watch.next() => next.inspect_err(|error| warn_line!("{error}")).ok().flatten(),
             () = left.notified() => None,
         };
         let version = next
@@ -376,7 +376,7 @@ async fn commit_all(
         recorder = back;
         let problem = done.err().map(|error| error.to_string());
         if let Some(new) = problem.as_ref().filter(|_| problem != known_problem) {
-            eprintln!("{new}\n{}", goes_on(id));
+            warn_line!("{new}\n{}", goes_on(id));
         }
         if next.is_none() {
             let is_over = view

@@ -13,7 +13,7 @@ pub use names::check_name;
 pub use repository::Repository;
 
 use super::commits::Step;
-use crate::{error::CliError, replacing::replace};
+use crate::{atomic_file::replace, error::CliError};
 use owner::{Owned, Owner};
 use rebut_engine::DebateId;
 use safely::{git, git_as, succeeded};

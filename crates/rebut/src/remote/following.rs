@@ -1,7 +1,7 @@
 //! Following a debate at a server, over connections that may break.
 
 use super::{Remote, unreadable};
-use crate::{error::CliError, typed::command};
+use crate::{error::CliError, hint_command::command};
 use futures_util::{Stream, StreamExt};
 use rebut_engine::{
     DebateId,
@@ -44,7 +44,7 @@ const BETWEEN: Duration = Duration::from_secs(1);
 impl Following {
     /// The events of a debate after one.
     pub fn new(remote: Remote, id: DebateId, after: u64) -> Self {
-        let voice: Voice = Box::new(|text| eprintln!("{text}"));
+        let voice: Voice = Box::new(|text| warn_line!("{text}"));
         Self {
             remote,
             id,

@@ -2,27 +2,27 @@
 //! limits of this machine's configuration.
 
 use super::{
-    allowed::Allowed,
-    cards::{self, Card},
-    people::DeskInbox,
+    format_catalog::{self, Card},
+    human_inbox::DeskInbox,
+    model_allowlist::Allowed,
 };
 use crate::{
     app::App,
     budget::{Budget, Span},
     cli::{BudgetArgs, PanelArgs},
     commands::{
-        ask,
-        begin::{self, Wanted},
+        archive, ask,
         doctor::Findings,
-        keep, solve as solving,
+        prepare::{self, Wanted},
+        solve as solving,
     },
     config::{BudgetSection, Member, PanelSection},
-    dry,
+    data_dir::Place,
+    dry_run,
     error::CliError,
-    place::Place,
+    lessons,
     roles::{self, Source},
     webhooks::Hooks,
-    wisdom,
 };
 use rebut_engine::{
     DebateId, Desk, More, Start,
@@ -33,9 +33,9 @@ use rebut_engine::{
 };
 use rebut_models::Registry;
 use rebut_server::{
-    front::{
-        Change, Forked, FormatCard, Front, Inbox, NewAgent, NewDebate, NewLimits, PersonaCard,
-        Refusal,
+    resolver::{
+        Change, DebateResolver, Forked, FormatCard, Inbox, NewAgent, NewDebate, NewLimits,
+        PersonaCard, Refusal,
     },
     webhooks::Webhooks,
 };
@@ -67,7 +67,7 @@ pub struct CommandFront {
 }
 
 #[async_trait::async_trait]
-impl Front for CommandFront {
+impl DebateResolver for CommandFront {
     async fn prepare(&self, asked: NewDebate, by: &str) -> Result<Start, Refusal> {
         let start = self.resolve(asked, by).await.map_err(refusal)?;
         if start.format == solve::FORMAT.name {
@@ -119,7 +119,7 @@ impl Front for CommandFront {
     }
 
     fn formats(&self) -> Vec<FormatCard> {
-        cards::all()
+        format_catalog::all()
     }
 
     fn panels(&self) -> Result<Value, Refusal> {
@@ -146,7 +146,7 @@ impl Front for CommandFront {
     }
 
     async fn forget_debate(&self, debate: DebateId) -> Result<(), Refusal> {
-        keep::forget(&self.app, debate).map_err(refusal)
+        archive::forget(&self.app, debate).map_err(refusal)
     }
 
     async fn forget_text(&self) -> Result<(), Refusal> {
@@ -201,11 +201,11 @@ impl CommandFront {
             config: &config,
             panel: &panel,
         };
-        let cast = begin::cast(&app, &self.registry, wanted).await?;
+        let cast = prepare::cast(&app, &self.registry, wanted).await?;
         cast.agents
             .iter()
             .try_for_each(|agent| self.check_models(agent))?;
-        begin::start(
+        prepare::start(
             wanted,
             cast.agents,
             self.budget(asked.limits),
@@ -216,9 +216,9 @@ impl CommandFront {
 
     async fn foresee(&self, asked: NewDebate, by: &str) -> Result<Value, CliError> {
         let start = self.resolve(asked, by).await?;
-        let shown = dry::run(self.models.clone(), start.clone()).await?;
-        let estimate = dry::estimate(&start, &shown, &|model| self.price_of(model))?;
-        let mut value = begin::value(&estimate)?;
+        let shown = dry_run::run(self.models.clone(), start.clone()).await?;
+        let estimate = dry_run::estimate(&start, &shown, &|model| self.price_of(model))?;
+        let mut value = prepare::value(&estimate)?;
         value["words"] = estimate.words().into();
         value["models"] = start
             .agents
@@ -239,8 +239,8 @@ impl CommandFront {
         if format == solve::FORMAT.name {
             let mut input = solve::Input::parse(&input).map_err(CliError::usage)?;
             let config = solve::Config::parse(config).map_err(CliError::usage)?;
-            wisdom::give_by_words(&self.desk, by, &config, &mut input).await?;
-            return begin::value(&input);
+            lessons::give_by_words(&self.desk, by, &config, &mut input).await?;
+            return prepare::value(&input);
         }
         let is_question = ![
             challenge::FORMAT.name,
@@ -249,7 +249,7 @@ impl CommandFront {
         ]
         .contains(&format);
         if is_question {
-            begin::value(&ask::checked(&input)?)
+            prepare::value(&ask::checked(&input)?)
         } else {
             Ok(input)
         }
@@ -344,7 +344,7 @@ impl CommandFront {
         } else {
             &crate::panel::JUDGES
         };
-        let panel = begin::panel(&self.app, &self.registry, &PanelArgs::default(), usual).await?;
+        let panel = prepare::panel(&self.app, &self.registry, &PanelArgs::default(), usual).await?;
         Ok(panel
             .agents
             .iter()

@@ -2,12 +2,12 @@
 //! their tokens.
 
 use crate::{
-    beneath::Typed, error::CliError, place::Place, reading, replacing::replace_private,
-    typed::command,
+    atomic_file::replace_private, beneath::Typed, data_dir::Place, error::CliError,
+    hint_command::command, read_file,
 };
 use rebut_engine::{
     clean::{is_hostile, on_one_line},
-    gating::NOBODY,
+    gate::NOBODY,
     record::encode_hex,
     seal::Seal,
 };
@@ -31,7 +31,7 @@ impl Keyring {
     /// Every key.
     pub fn read(&self) -> Result<Vec<Key>, CliError> {
         let path = self.file();
-        let Some(text) = reading::text_if_there(&path)? else {
+        let Some(text) = read_file::text_if_there(&path)? else {
             return Ok(Vec::new());
         };
         serde_json::from_str(&text).map_err(|error| {

@@ -2,35 +2,36 @@
 //! how it stops so that the next one goes on.
 
 mod ageing;
-mod allowed;
-mod cards;
 mod delivering;
+mod format_catalog;
 mod front;
+mod human_inbox;
 mod keyring;
 mod log;
+mod maintenance;
+mod model_allowlist;
 mod observing;
-mod people;
-mod tending;
 
-pub use cards::Card;
+pub use format_catalog::Card;
 pub use keyring::Keyring;
 
 use crate::{
     app::{App, user},
     cli::{GlobalArgs, ServeArgs},
-    commands::follow::Interrupts,
+    commands::progress::Interrupts,
     error::CliError,
     git::branch,
+    hint_command::command,
     telemetry::Telemetry,
-    typed::command,
     webhooks::Hooks,
 };
-use allowed::{Allowed, OnlyAllowed};
 use delivering::{Delivering, Waits};
 use front::CommandFront;
+use human_inbox::{DeskInbox, People};
 use log::Log;
+use maintenance::{Tending, close_gates, read_keys};
+use model_allowlist::{Allowed, OnlyAllowed};
 use observing::{Observing, Spans};
-use people::{DeskInbox, People};
 use rebut_engine::{
     DebateId, Desk,
     model::{Model, Models},
@@ -40,7 +41,6 @@ use rebut_engine::{
 use rebut_models::{Registry, registry::Open};
 use rebut_server::{Answered, Metrics, Server, Settings, Told, keys::Keys};
 use std::{net::SocketAddr, sync::Arc, time::Duration};
-use tending::{Tending, close_gates, read_keys};
 use tokio::{
     net::TcpListener,
     sync::{Notify, mpsc, watch},
@@ -142,7 +142,7 @@ pub async fn run(global: &GlobalArgs, args: ServeArgs) -> Result<u8, CliError> {
         desk: desk.clone(),
         front: Arc::new(front),
         keys: keys.clone(),
-        visits: database,
+        web_sessions: database,
         metrics,
         settings,
     });

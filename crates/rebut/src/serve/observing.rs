@@ -4,7 +4,7 @@
 use super::log::Log;
 use crate::telemetry::Telemetry;
 use rebut_engine::{
-    DebateId, Desk, error::DeskError, event::Event, family::is_person, observing::Observer,
+    DebateId, Desk, error::DeskError, event::Event, family::is_person, observer::Observer,
     outbox::is_told, record::Place,
 };
 use rebut_server::Metrics;

@@ -2,11 +2,11 @@
 //! with a debate.
 
 use super::{cost_line, plural, short, write_choose};
-use crate::{paint::Paint, typed::command};
+use crate::{hint_command::command, paint::Paint};
 use rebut_engine::{
     clean::on_one_line,
     event::Started,
-    formats::arms::{ArmResult, poll, single, society},
+    formats::baselines::{ArmResult, poll, single, society},
     outcome::{Ending, Outcome},
     view::View,
 };

@@ -1,12 +1,11 @@
 //! Webhooks: who is told of events of an owner's debates. What is to be sent is kept by the
 //! database; a server sends it (`serve/delivering.rs`).
 
-pub mod places;
 pub mod posting;
 mod signing;
+pub mod ssrf_guard;
 
-use crate::{app::App, error::CliError, typed::command};
-use places::Places;
+use crate::{app::App, error::CliError, hint_command::command};
 use posting::{Message, Posted, Poster};
 use rebut_engine::{
     DebateId,
@@ -14,6 +13,7 @@ use rebut_engine::{
 };
 use rebut_server::webhooks::{MadeWebhook, NotDone, Tested, WebhookRequest, Webhooks};
 use serde_json::json;
+use ssrf_guard::Places;
 use std::{
     sync::Arc,
     time::{Duration, Instant},
@@ -52,7 +52,7 @@ impl Hooks {
     /// What was asked for, checked, with its address in the usual form.
     fn checked(&self, asked: WebhookRequest) -> Result<WebhookRequest, NotDone> {
         asked.check_kinds()?;
-        let refused = |closed: places::Closed| NotDone::Refused {
+        let refused = |closed: ssrf_guard::Closed| NotDone::Refused {
             message: closed.to_string(),
             hint: closed.hint().map(str::to_owned),
         };

@@ -2,8 +2,8 @@
 //! status of the answer is all that is read.
 
 use super::{
-    places::{Closed, Places},
     signing::{Unusable, signature},
+    ssrf_guard::{Closed, Places},
 };
 use crate::error::{CliError, innermost};
 use rebut_engine::outbox::Secret;

@@ -5,8 +5,8 @@
 use super::number;
 use crate::{
     beneath::{Folder, Kind},
+    data_dir::{Kept, Place},
     error::CliError,
-    place::{Kept, Place},
 };
 use rebut_engine::{DebateId, Desk, error::DeskError, record::Hash};
 use serde::{Deserialize, Serialize};

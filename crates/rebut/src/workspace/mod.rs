@@ -11,8 +11,8 @@ pub use leftovers::{Claim, take_away};
 pub use names::{persona_files, slug, speaker_names};
 
 use crate::{
-    app::App, beneath::Typed, cli::OutputArgs, commands::follow, error::CliError, output::write,
-    typed::command,
+    app::App, beneath::Typed, cli::OutputArgs, commands::progress, error::CliError,
+    hint_command::command, output::write,
 };
 use guard::{ContextFiles, Guarded};
 use rebut_engine::{
@@ -127,7 +127,7 @@ impl Workspace {
         output: &OutputArgs,
     ) -> Result<u8, CliError> {
         let keeping = self.keep(desk, running.id);
-        let code = follow::follow(app, desk, running, output).await?;
+        let code = progress::follow(app, desk, running, output).await?;
         Self::kept(keeping).await?;
         if !app.global.quiet {
             eprintln!("kept in {}", self.dir.display());

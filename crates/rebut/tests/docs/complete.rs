@@ -4,7 +4,7 @@ use crate::text;
 use rebut_engine::{
     agent, event,
     formats::{
-        FORMATS, arms,
+        FORMATS, baselines,
         decide::replies::{Recommendation, Response},
     },
     outbox,
@@ -68,9 +68,9 @@ fn every_event_setting_role_provider_and_exit_code_is_explained() {
             .map(|kind| format!("| `{}` |", kind.name())),
     );
     for arm in [
-        arms::single::FORMAT,
-        arms::poll::FORMAT,
-        arms::society::FORMAT,
+        baselines::single::FORMAT,
+        baselines::poll::FORMAT,
+        baselines::society::FORMAT,
     ] {
         let preset: toml::Table = toml::from_str(arm.preset).expect("a preset");
         all_in(

@@ -4,7 +4,7 @@ use crate::text;
 
 // The page shows this file from the next line to the end of `ask`.
 use rebut_engine::{
-    Desk, Start, agent::Role, error::DeskError, formats::decide, memory::MemoryStore,
+    Desk, Start, agent::Role, error::DeskError, formats::decide, memory_store::MemoryStore,
 };
 use rebut_models::{Registry, rehearsal::RehearsalModel};
 use std::{collections::BTreeMap, sync::Arc};

@@ -3,7 +3,7 @@
 use crate::rebut::{Rebut, case, recommends, script, script_of, split_then_c};
 use rebut_engine::{
     event::{Event, HumanNoted},
-    portable::Portable,
+    journal_file::Portable,
     record::{Place, Record},
 };
 

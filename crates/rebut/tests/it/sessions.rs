@@ -18,7 +18,7 @@ fn installed() -> Rebut {
 }
 
 /// Opens a session with that token; its cookie, and the line by which a browser sends it.
-fn visit(served: &Served, token: &str) -> (String, String) {
+fn web_session(served: &Served, token: &str) -> (String, String) {
     let opened = served.ask_with(token, "POST", SESSION, None, "");
     let cookie = opened
         .head
@@ -78,8 +78,8 @@ fn is_sent_away(mut stream: BufReader<TcpStream>) {
 fn a_session_outlasts_a_crash_and_so_does_leaving() {
     let rebut = installed();
     let served = Served::start(&rebut, &[]);
-    let (cookie, line) = visit(&served, &served.token);
-    let (_, other) = visit(&served, &served.token);
+    let (cookie, line) = web_session(&served, &served.token);
+    let (_, other) = web_session(&served, &served.token);
     served.kill();
     let (id, secret) = cookie.split_once('.').expect("a name and a secret");
     assert_eq!(
@@ -129,7 +129,10 @@ fn a_session_ends_with_its_key() {
         .to_owned();
     let mut served = Served::start(&rebut, &[]);
     served.token = keep;
-    let ((cookie, line), (_, other)) = (visit(&served, &token), visit(&served, &served.token));
+    let ((cookie, line), (_, other)) = (
+        web_session(&served, &token),
+        web_session(&served, &served.token),
+    );
     assert!(
         !cookie.contains(&token) && !token.contains(&cookie),
         "{cookie}"
@@ -165,7 +168,7 @@ fn a_session_holds_at_every_node_until_somebody_leaves_at_one() {
     let mut rebut = installed();
     rebut.set("REBUT_DATABASE", &cluster.database());
     let nodes = [(); 2].map(|()| Served::start(&rebut, &[]));
-    let (_, line) = visit(&nodes[0], &nodes[0].token);
+    let (_, line) = web_session(&nodes[0], &nodes[0].token);
     assert_eq!(nodes.each_ref().map(|node| status(node, &line)), [200, 200]);
     let (here, there) = (stream(&nodes[0], &line), stream(&nodes[1], &line));
     assert_eq!(

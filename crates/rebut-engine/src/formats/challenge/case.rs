@@ -1,18 +1,18 @@
 //! The case of a challenge debate: its input and settings, and the prompts made from them.
 
 use super::{
-    ledger::Ledger,
     personas::{Cast, Persona, domain_of},
     replies::{Confrontation, Critique, Grounds, Opening, PersonaDraft, Ready, Rebuttal},
+    state::Ledger,
 };
 use crate::{
     agent::{Agent, Role},
     clean,
     debate::{Ask, Debate, Step},
-    error::Halt,
+    error::Stop,
     event::{ClaimId, Event},
     facts::PersonaRecorded,
-    formats::{patience::check_seconds, question::context_of},
+    formats::{question::context_of, timeouts::check_seconds},
     prompt,
     prompt::Template,
     reply::Schema,
@@ -224,14 +224,14 @@ pub struct Case {
 
 impl Case {
     /// The case of a debate. Gives every challenger its persona first.
-    pub async fn of(debate: &Debate) -> Result<Self, Halt> {
+    pub async fn of(debate: &Debate) -> Result<Self, Stop> {
         let started = debate.started();
-        let input = Input::parse(&started.input).map_err(Halt::Broken)?;
-        let config = Config::parse(&started.config).map_err(Halt::Broken)?;
+        let input = Input::parse(&started.input).map_err(Stop::Broken)?;
+        let config = Config::parse(&started.config).map_err(Stop::Broken)?;
         let (proposer, others) = started
             .agents
             .split_first()
-            .ok_or_else(|| Halt::Broken("there is no proposer".to_owned()))?;
+            .ok_or_else(|| Stop::Broken("there is no proposer".to_owned()))?;
         let domain = domain_of(&input.topic, &input.context);
         let cast = match config.personas {
             Casting::Auto if !started.rehearsal => {
@@ -441,9 +441,9 @@ async fn written(
     domain: &'static str,
     proposer: &Agent,
     challengers: &[Agent],
-) -> Result<Cast, Halt> {
+) -> Result<Cast, Stop> {
     let role = Role::built_in("persona-writer")
-        .ok_or_else(|| Halt::Broken("the role `persona-writer` is missing".to_owned()))?;
+        .ok_or_else(|| Stop::Broken("the role `persona-writer` is missing".to_owned()))?;
     let writer = Agent {
         fallbacks: proposer.fallbacks.clone(),
         ..role.played_by(proposer.model.clone())
@@ -475,7 +475,7 @@ async fn written(
             .await?
         {
             Ok(said) => {
-                Cast::generated(domain, challengers, &said.reply.personas).map_err(Halt::Broken)?
+                Cast::generated(domain, challengers, &said.reply.personas).map_err(Stop::Broken)?
             }
             Err(absence) => {
                 let why = format!(

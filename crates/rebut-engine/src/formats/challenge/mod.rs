@@ -2,22 +2,22 @@
 //! every objection, until all accept or the assumptions behind the disagreement are laid open.
 
 mod case;
-mod ledger;
 pub mod personas;
-mod reading;
+mod render;
 pub mod replies;
 pub mod result;
+mod state;
 
 pub use case::{Case, Casting, Challenger, Config, Input};
-pub use ledger::{Ledger, Standing, Version};
-pub use reading::said_in_full;
+pub use render::said_in_full;
+pub use state::{Ledger, Standing, Version};
 
 use crate::{
     agent::Agent,
     debate::{Debate, Step},
-    error::Halt,
+    error::Stop,
     event::{Event, Position},
-    formats::{Foreseen, Format, Reading, Run, patience::limits_by},
+    formats::{Foreseen, Format, Reading, Run, timeouts::limits_by},
     outcome::{Absence, Ending, LimitMet, Outcome},
     prompt::PromptFile,
     reply::Schema,
@@ -66,15 +66,15 @@ pub const FORMAT: Format = Format {
     foresee,
     suffices,
     reading: Some(Reading {
-        heading: reading::heading,
-        lines: reading::lines,
-        transcript: reading::transcript,
+        heading: render::heading,
+        lines: render::lines,
+        transcript: render::transcript,
         shortfall: |_| None,
     }),
 };
 
 /// The rules.
-pub async fn run(debate: &Debate) -> Result<Outcome, Halt> {
+pub async fn run(debate: &Debate) -> Result<Outcome, Stop> {
     let case = Case::of(debate).await?;
     let present = preflight(debate, &case).await?;
     if present.is_empty() {
@@ -87,7 +87,7 @@ pub async fn run(debate: &Debate) -> Result<Outcome, Halt> {
     let mut ledger = open(debate, &case).await?;
     match argue(debate, &case, &present, &mut ledger).await {
         // What stands so far is worth having; with more to use it goes on from here.
-        Err(Halt::Stopped(stop)) => {
+        Err(Stop::Stopped(stop)) => {
             return outcome(debate, &case, &ledger, Closing::default(), Some(stop));
         }
         argued => argued?,
@@ -100,13 +100,13 @@ pub async fn run(debate: &Debate) -> Result<Outcome, Halt> {
         ));
     }
     match closing(debate, &case, &ledger).await {
-        Err(Halt::Stopped(stop)) => outcome(debate, &case, &ledger, Closing::default(), Some(stop)),
+        Err(Stop::Stopped(stop)) => outcome(debate, &case, &ledger, Closing::default(), Some(stop)),
         closing => outcome(debate, &case, &ledger, closing?, None),
     }
 }
 
 /// The challengers that are there and have read who they are.
-async fn preflight<'a>(debate: &Debate, case: &'a Case) -> Result<Vec<&'a Agent>, Halt> {
+async fn preflight<'a>(debate: &Debate, case: &'a Case) -> Result<Vec<&'a Agent>, Stop> {
     let all: Vec<&Agent> = case
         .challengers
         .iter()
@@ -133,7 +133,7 @@ async fn preflight<'a>(debate: &Debate, case: &'a Case) -> Result<Vec<&'a Agent>
 }
 
 /// The proposer's opening. Without one there is nothing to challenge.
-async fn open(debate: &Debate, case: &Case) -> Result<Ledger, Halt> {
+async fn open(debate: &Debate, case: &Case) -> Result<Ledger, Stop> {
     let step = Step::once("opening", 1);
     let opened = debate
         .round(&step, [&case.proposer], |agent, notes| {
@@ -144,7 +144,7 @@ async fn open(debate: &Debate, case: &Case) -> Result<Ledger, Halt> {
     let said = opened
         .said
         .first()
-        .ok_or_else(|| Halt::Broken("nobody opened".to_owned()))?;
+        .ok_or_else(|| Stop::Broken("nobody opened".to_owned()))?;
     let (ledger, position) = Ledger::open(said);
     record(debate, &step, vec![(case.proposer.name.clone(), position)]).await?;
     Ok(ledger)
@@ -156,7 +156,7 @@ async fn argue(
     case: &Case,
     present: &[&Agent],
     ledger: &mut Ledger,
-) -> Result<(), Halt> {
+) -> Result<(), Stop> {
     let step = Step::once("challenge", 1);
     let heard = debate
         .round(&step, present.iter().copied(), |agent, notes| {
@@ -187,7 +187,7 @@ async fn confront(
     case: &Case,
     round: u32,
     ledger: &mut Ledger,
-) -> Result<bool, Halt> {
+) -> Result<bool, Stop> {
     let step = Step::numbered("confrontation", round);
     let answered = debate
         .round(&step, [&case.proposer], |agent, notes| {
@@ -203,7 +203,7 @@ async fn confront(
 }
 
 /// The dissenters say what they make of it.
-async fn rebut(debate: &Debate, case: &Case, round: u32, ledger: &mut Ledger) -> Result<(), Halt> {
+async fn rebut(debate: &Debate, case: &Case, round: u32, ledger: &mut Ledger) -> Result<(), Stop> {
     let step = Step::numbered("rebuttal", round);
     let dissenters: Vec<&Agent> = ledger
         .dissenters()
@@ -222,7 +222,7 @@ async fn rebut(debate: &Debate, case: &Case, round: u32, ledger: &mut Ledger) ->
 
 /// What each side of a disagreement rests on; nothing when there is none, or nobody is left to
 /// disagree.
-async fn closing(debate: &Debate, case: &Case, ledger: &Ledger) -> Result<Closing, Halt> {
+async fn closing(debate: &Debate, case: &Case, ledger: &Ledger) -> Result<Closing, Stop> {
     let dissenters: Vec<&Agent> = ledger
         .dissenters()
         .filter_map(|standing| case.challenger(&standing.agent))
@@ -255,7 +255,7 @@ fn outcome(
     ledger: &Ledger,
     closing: Closing,
     stopped: Option<LimitMet>,
-) -> Result<Outcome, Halt> {
+) -> Result<Outcome, Stop> {
     let absences = debate.absences();
     let agreed = stopped.is_none() && ledger.all_content();
     let ending = if agreed {
@@ -289,7 +289,7 @@ async fn record(
     debate: &Debate,
     step: &Step,
     positions: Vec<(Arc<str>, Position)>,
-) -> Result<(), Halt> {
+) -> Result<(), Stop> {
     for (agent, position) in positions {
         let changed = position.from.is_some() && position.from != position.option;
         let event = if changed {

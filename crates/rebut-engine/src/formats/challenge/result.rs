@@ -3,8 +3,8 @@
 
 use super::{
     case::Case,
-    ledger::{Ledger, Standing},
     replies::{Grounds, Stand},
+    state::{Ledger, Standing},
 };
 use crate::{
     agent::Agent,

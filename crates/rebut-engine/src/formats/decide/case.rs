@@ -1,17 +1,17 @@
 //! The case of a decide debate: its input and settings, and the prompts made from them.
 
 use super::{
-    ledger::Ledger,
     replies::{OptionDraft, Recommendation, Response},
+    state::Ledger,
 };
 use crate::{
     agent::{Agent, Role},
     debate::{Ask, Debate, Step},
-    error::Halt,
+    error::Stop,
     formats::{
-        hearing::others_text,
-        patience::check_seconds,
+        peer_view::others_text,
         question::{Choice, Input, context_of, options_text},
+        timeouts::check_seconds,
         weights::Weights,
     },
     prompt,
@@ -165,10 +165,10 @@ pub struct Case {
 
 impl Case {
     /// The case of a debate. Drafts options first when there are none.
-    pub async fn of(debate: &Debate) -> Result<Self, Halt> {
+    pub async fn of(debate: &Debate) -> Result<Self, Stop> {
         let started = debate.started();
-        let mut input = Input::parse(&started.input).map_err(Halt::Broken)?;
-        let config = Config::parse(&started.config).map_err(Halt::Broken)?;
+        let mut input = Input::parse(&started.input).map_err(Stop::Broken)?;
+        let config = Config::parse(&started.config).map_err(Stop::Broken)?;
         if input.options.is_empty() {
             input.options = draft_options(debate, &input).await?;
         }
@@ -220,9 +220,9 @@ impl Case {
     }
 
     /// Who hears whom, while nobody is missing.
-    pub fn topology(&self, debate: &Debate) -> Result<Topology, Halt> {
+    pub fn topology(&self, debate: &Debate) -> Result<Topology, Stop> {
         Topology::of_panel(self.config.topology, debate.agents())
-            .map_err(|error| Halt::Broken(error.to_string()))
+            .map_err(|error| Stop::Broken(error.to_string()))
     }
 
     /// The question to one judge who has heard those it hears in the topology.
@@ -294,14 +294,14 @@ pub fn options_of(view: &View) -> Vec<Choice> {
         .unwrap_or_default()
 }
 
-async fn draft_options(debate: &Debate, input: &Input) -> Result<Vec<Choice>, Halt> {
+async fn draft_options(debate: &Debate, input: &Input) -> Result<Vec<Choice>, Stop> {
     let model = debate
         .agents()
         .first()
         .map(|agent| agent.model.clone())
         .unwrap_or_default();
     let drafter = Role::built_in("drafter")
-        .ok_or_else(|| Halt::Broken("the role `drafter` is missing".to_owned()))?
+        .ok_or_else(|| Stop::Broken("the role `drafter` is missing".to_owned()))?
         .played_by(model);
     let prompt = Draft {
         brief: &drafter.brief,
@@ -316,7 +316,7 @@ async fn draft_options(debate: &Debate, input: &Input) -> Result<Vec<Choice>, Ha
     };
     match debate.turn(&Step::once("draft", 0), &drafter, ask).await? {
         Ok(said) => Ok(lettered(said.reply)),
-        Err(absence) => Err(Halt::NoQuorum {
+        Err(absence) => Err(Stop::NoQuorum {
             step: "draft".to_owned(),
             answered: 0,
             needed: 1,

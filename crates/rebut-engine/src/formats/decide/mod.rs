@@ -2,20 +2,20 @@
 //! or changes its mind.
 
 mod case;
-mod ledger;
 pub mod replies;
 pub mod result;
+mod state;
 
 pub use super::question::{Choice, Input};
 pub use case::{Case, Config, Hall, options_of};
-pub use ledger::Ledger;
+pub use state::Ledger;
 
 use crate::{
     agent::Agent,
     debate::{Debate, Step},
-    error::Halt,
+    error::Stop,
     event::{Event, Tally},
-    formats::{Foreseen, Format, Run, consensus, patience::limits_by},
+    formats::{Foreseen, Format, Run, consensus, timeouts::limits_by},
     outcome::{Ending, LimitMet, Outcome},
     prompt::PromptFile,
     reply::Schema,
@@ -58,7 +58,7 @@ pub const FORMAT: Format = Format {
 };
 
 /// The rules.
-pub async fn run(debate: &Debate) -> Result<Outcome, Halt> {
+pub async fn run(debate: &Debate) -> Result<Outcome, Stop> {
     let case = Case::of(debate).await?;
     let blind = Step::once("recommend", 1);
     let first = debate
@@ -101,7 +101,7 @@ pub async fn run(debate: &Debate) -> Result<Outcome, Halt> {
             .await
         {
             // What stands so far is worth having; with more to use it goes on from here.
-            Err(Halt::Stopped(stop)) => {
+            Err(Stop::Stopped(stop)) => {
                 return outcome(debate, &case, &ledger, &tally, None, Some(stop));
             }
             heard => heard?,
@@ -131,7 +131,7 @@ fn outcome(
     tally: &Tally,
     saved: Option<Saved>,
     stopped: Option<LimitMet>,
-) -> Result<Outcome, Halt> {
+) -> Result<Outcome, Stop> {
     let absences = debate.absences();
     let spared = saved
         .as_ref()
@@ -157,7 +157,7 @@ async fn record(
     case: &Case,
     ledger: &Ledger,
     step: &Step,
-) -> Result<Arc<Tally>, Halt> {
+) -> Result<Arc<Tally>, Stop> {
     for (agent, position) in ledger.positions_of(step.round) {
         let changed = position.from.is_some() && position.from != position.option;
         let event = if changed {

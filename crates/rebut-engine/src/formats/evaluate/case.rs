@@ -5,8 +5,8 @@ use super::scores::Bounds;
 use crate::{
     agent::Agent,
     clean::{on_one_line, shortened},
-    formats::patience::check_seconds,
-    nearest::nearest,
+    formats::timeouts::check_seconds,
+    suggest::suggest,
 };
 use schemars::JsonSchema;
 use serde::{Deserialize, Deserializer, Serialize, de::DeserializeOwned};
@@ -102,7 +102,7 @@ fn full<T: DeserializeOwned, E: serde::de::Error>(
         return Err(E::custom(format!("{form}, not {}", shortened(&found, 60))));
     };
     if let Some(key) = object.keys().find(|key| !keys.contains(&key.as_str())) {
-        let meant = nearest(key, keys.iter().copied())
+        let meant = suggest(key, keys.iter().copied())
             .map(|meant| format!("did you mean `{meant}`? "))
             .unwrap_or_default();
         return Err(E::custom(format!(
@@ -326,7 +326,7 @@ fn check_category(category: &str, topics: &[Topic]) -> Result<(), String> {
     if known.contains(&category) {
         return Ok(());
     }
-    let meant = nearest(category, known.iter().copied())
+    let meant = suggest(category, known.iter().copied())
         .map(|meant| format!("; did you mean `{meant}`?"))
         .unwrap_or_default();
     Err(format!(

@@ -1,10 +1,10 @@
 //! Evaluate: on each topic an advocate and a challenger argue about an idea and answer each other;
 //! an arbiter judges in both orders, and scores move by that.
 
-mod asking;
 pub mod case;
 pub mod evidence;
-pub(crate) mod reading;
+mod prompts;
+pub(crate) mod render;
 pub mod replies;
 pub mod result;
 pub mod scores;
@@ -15,9 +15,9 @@ pub use result::EvaluateResult;
 use crate::{
     agent::Agent,
     debate::{Debate, Step},
-    error::Halt,
+    error::Stop,
     event::Event,
-    formats::{Foreseen, Format, Run, patience::limits_by},
+    formats::{Foreseen, Format, Run, timeouts::limits_by},
     model::FaultKind,
     moves::{
         exchange::{Steps, exchange},
@@ -27,8 +27,8 @@ use crate::{
     prompt::PromptFile,
     reply::Schema,
 };
-use asking::Case;
 use case::{Seats, categories};
+use prompts::Case;
 use replies::{Answers, Arguments, CategoryScores, Judgement};
 use result::{Evaluated, TopicRound};
 use scores::{Board, Judged, Winner};
@@ -43,10 +43,10 @@ pub const FORMAT: Format = Format {
         and scores move by that.",
     preset: include_str!("../../../presets/evaluate.toml"),
     prompts: &[
-        PromptFile::of::<asking::Score>(),
-        PromptFile::of::<asking::Argue>(),
-        PromptFile::of::<asking::Reply>(),
-        PromptFile::of::<asking::Judge>(),
+        PromptFile::of::<prompts::Score>(),
+        PromptFile::of::<prompts::Argue>(),
+        PromptFile::of::<prompts::Reply>(),
+        PromptFile::of::<prompts::Judge>(),
         PromptFile::of::<crate::turn::Clarify>(),
     ],
     replies: || {
@@ -66,7 +66,7 @@ pub const FORMAT: Format = Format {
     choices: |_| Vec::new(),
     foresee,
     suffices,
-    reading: Some(reading::READING),
+    reading: Some(render::READING),
 };
 
 /// What was heard and how scores stand.
@@ -81,9 +81,9 @@ struct Hearing {
 }
 
 /// The rules.
-pub async fn run(debate: &Debate) -> Result<Outcome, Halt> {
+pub async fn run(debate: &Debate) -> Result<Outcome, Stop> {
     let case = Case::of(debate)?;
-    let seats = Seats::of(debate.agents(), !case.unscored().is_empty()).map_err(Halt::Broken)?;
+    let seats = Seats::of(debate.agents(), !case.unscored().is_empty()).map_err(Stop::Broken)?;
     let mut hearing = Hearing {
         board: case.board(),
         evaluation: BTreeMap::new(),
@@ -94,7 +94,7 @@ pub async fn run(debate: &Debate) -> Result<Outcome, Halt> {
     match hear_all(debate, &case, &seats, &mut hearing).await {
         Ok(()) => outcome(debate, &case, hearing, None),
         // What was judged so far stands; with more to use it goes on from here.
-        Err(Halt::Stopped(stop)) => outcome(debate, &case, hearing, Some(stop)),
+        Err(Stop::Stopped(stop)) => outcome(debate, &case, hearing, Some(stop)),
         Err(halt) => Err(halt),
     }
 }
@@ -106,7 +106,7 @@ async fn hear_all(
     case: &Case,
     seats: &Seats<'_>,
     hearing: &mut Hearing,
-) -> Result<(), Halt> {
+) -> Result<(), Stop> {
     score_the_rest(debate, case, seats, hearing).await?;
     for (number, topic) in (1..).zip(&case.topics) {
         let round = TopicRound::open(
@@ -127,7 +127,7 @@ async fn score_the_rest(
     case: &Case,
     seats: &Seats<'_>,
     hearing: &mut Hearing,
-) -> Result<(), Halt> {
+) -> Result<(), Stop> {
     let wanted = case.unscored();
     let Some(evaluator) = seats.evaluator.filter(|_| !wanted.is_empty()) else {
         return Ok(());
@@ -162,13 +162,13 @@ async fn hear(
     seats: &Seats<'_>,
     hearing: &mut Hearing,
     mut round: TopicRound,
-) -> Result<TopicRound, Halt> {
+) -> Result<TopicRound, Stop> {
     let number = round.round;
     let Some(stake) = hearing.board.now(&round.target_category) else {
         round.skip(format!("there is no score to change, {}", hearing.unscored));
         return Ok(round);
     };
-    let evaluation = asking::evaluation_text(&round.target_category, stake, &hearing.evaluation);
+    let evaluation = prompts::evaluation_text(&round.target_category, stake, &hearing.evaluation);
     let steps = Steps {
         argue: Step::numbered("argue", number),
         answer: Step::numbered("rebuttal", number),
@@ -249,7 +249,7 @@ async fn skip(
     step: &Step,
     mut round: TopicRound,
     why: String,
-) -> Result<TopicRound, Halt> {
+) -> Result<TopicRound, Stop> {
     if let Some(adjusted) = hearing
         .board
         .skip(&round.target_category, &round.topic, &why)
@@ -269,7 +269,7 @@ fn outcome(
     case: &Case,
     hearing: Hearing,
     stopped: Option<LimitMet>,
-) -> Result<Outcome, Halt> {
+) -> Result<Outcome, Stop> {
     let absences = debate.absences();
     let judged = hearing
         .rounds
@@ -292,7 +292,7 @@ fn outcome(
     };
     Outcome::with_result(
         ending,
-        &reading::summary(&result, case.topics.len()),
+        &render::summary(&result, case.topics.len()),
         &result,
         stopped,
         absences,

@@ -5,8 +5,8 @@ use crate::{
     event::Verdict,
     formats::{decide::replies::sentences, question::number},
     moves::judge::Comparison,
-    nearest::nearest,
     reply,
+    suggest::suggest,
 };
 use schemars::JsonSchema;
 use serde::{Deserialize, Deserializer, Serialize, de::Error};
@@ -247,7 +247,7 @@ impl CategoryScores {
                 .iter()
                 .find(|known| known.trim().eq_ignore_ascii_case(said.trim()));
             score.category = known.cloned().ok_or_else(|| {
-                let meant = nearest(&said, wanted.iter().map(String::as_str))
+                let meant = suggest(&said, wanted.iter().map(String::as_str))
                     .map(|meant| format!("; did you mean {meant}?"));
                 format!(
                     "\"{}\" is no category to score{}",

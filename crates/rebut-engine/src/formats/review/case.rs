@@ -8,7 +8,7 @@ use super::{
 use crate::{
     agent::Agent,
     debate::{Ask, Debate},
-    error::Halt,
+    error::Stop,
     facts::Conflict,
     moves::judge::Order,
     prompt,
@@ -274,10 +274,10 @@ pub struct Case {
 
 impl Case {
     /// The case of a debate.
-    pub fn of(debate: &Debate) -> Result<Self, Halt> {
+    pub fn of(debate: &Debate) -> Result<Self, Stop> {
         let started = debate.started();
-        let input = Input::parse(&started.input).map_err(Halt::Broken)?;
-        let config = Config::parse(&started.config).map_err(Halt::Broken)?;
+        let input = Input::parse(&started.input).map_err(Stop::Broken)?;
+        let config = Config::parse(&started.config).map_err(Stop::Broken)?;
         Ok(Self { input, config })
     }
 

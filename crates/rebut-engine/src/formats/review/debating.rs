@@ -14,7 +14,7 @@ use crate::{
     agent::Agent,
     clean::on_one_line,
     debate::{Debate, Step},
-    error::Halt,
+    error::Stop,
     event::Event,
     facts::{Conflict, Ruling},
     moves::{
@@ -50,7 +50,7 @@ type Heard = Result<(DebatedPair, [JudgeFeedback; 2]), String>;
 
 /// Runs the debate if it is wanted and there is something to debate. A pair that fails is listed;
 /// the others go on.
-pub async fn run(debate: &Debate, case: &Case, reviewed: &Reviewed) -> Result<Debating, Halt> {
+pub async fn run(debate: &Debate, case: &Case, reviewed: &Reviewed) -> Result<Debating, Stop> {
     let settings = &case.config.debate;
     let not = |why: String| {
         Ok(Debating {
@@ -86,7 +86,7 @@ pub async fn run(debate: &Debate, case: &Case, reviewed: &Reviewed) -> Result<De
                 continue;
             }
             Ok(Err(why)) => why,
-            Err(Halt::Stopped(stop)) => stopped.insert(stop).why.clone(),
+            Err(Stop::Stopped(stop)) => stopped.insert(stop).why.clone(),
             Err(halt) => return Err(halt),
         };
         debated.failed_pairs.push(pair.failed(why));
@@ -141,14 +141,14 @@ async fn hear(
     case: &Case,
     reviewed: &Reviewed,
     pair: &Pair<'_>,
-) -> Result<Heard, Halt> {
+) -> Result<Heard, Stop> {
     let proposed = pair
         .conflict
         .operations
         .each_ref()
         .map(|id| reviewed.operation(id));
     let [Some(first), Some(second)] = proposed else {
-        return Err(Halt::Broken(format!(
+        return Err(Stop::Broken(format!(
             "{} is about nothing",
             pair.conflict.id
         )));

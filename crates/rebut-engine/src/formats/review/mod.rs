@@ -10,7 +10,7 @@ pub mod locate;
 pub mod merge;
 pub mod operations;
 pub mod pairs;
-pub mod reading;
+pub mod render;
 pub mod replies;
 pub mod result;
 
@@ -22,10 +22,10 @@ pub use result::ReviewResult;
 use crate::{
     agent::Agent,
     debate::{Debate, Step},
-    error::Halt,
+    error::Stop,
     event::Event,
     facts::{ConflictsFound, MergeRecorded},
-    formats::{Foreseen, Format, Reading, Run, patience::limits_by},
+    formats::{Foreseen, Format, Reading, Run, timeouts::limits_by},
     outcome::{Ending, LimitMet, Outcome},
     prompt::PromptFile,
     reply::Schema,
@@ -72,15 +72,15 @@ pub const FORMAT: Format = Format {
     foresee,
     suffices,
     reading: Some(Reading {
-        heading: reading::heading,
-        lines: reading::lines,
-        transcript: reading::transcript,
+        heading: render::heading,
+        lines: render::lines,
+        transcript: render::transcript,
         shortfall: |_| None,
     }),
 };
 
 /// The rules.
-pub async fn run(debate: &Debate) -> Result<Outcome, Halt> {
+pub async fn run(debate: &Debate) -> Result<Outcome, Stop> {
     let case = Case::of(debate)?;
     let reviewers: Vec<&Agent> = debate
         .agents()
@@ -110,7 +110,7 @@ pub async fn run(debate: &Debate) -> Result<Outcome, Halt> {
 }
 
 /// Records what cannot be followed together, and what stands.
-async fn record(debate: &Debate, reviewed: &Reviewed, step: &Step) -> Result<(), Halt> {
+async fn record(debate: &Debate, reviewed: &Reviewed, step: &Step) -> Result<(), Stop> {
     let found = ConflictsFound {
         conflicts: reviewed.conflicts.clone(),
     };
@@ -144,7 +144,7 @@ async fn edit(
     debate: &Debate,
     case: &Case,
     reviewed: &Reviewed,
-) -> Result<(Edited, Option<LimitMet>), Halt> {
+) -> Result<(Edited, Option<LimitMet>), Stop> {
     let merged = &reviewed.merge.merged;
     let none = |state, detail: &str| Ok(((None, Editing::none(state, detail)), None));
     if case.input.kind == TextKind::Diff {
@@ -179,7 +179,7 @@ async fn edit(
             );
             none(EditState::Missing, &detail)
         }
-        Err(Halt::Stopped(stop)) => Ok((
+        Err(Stop::Stopped(stop)) => Ok((
             (None, Editing::none(EditState::Stopped, stop.why.clone())),
             Some(stop),
         )),
@@ -219,7 +219,7 @@ fn outcome(
     reviewed: Reviewed,
     (edited, editing): Edited,
     debating: Debating,
-) -> Result<Outcome, Halt> {
+) -> Result<Outcome, Stop> {
     let result = ReviewResult {
         title: case.input.title,
         kind: case.input.kind,

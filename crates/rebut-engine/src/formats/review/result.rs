@@ -11,7 +11,7 @@ use super::{
 };
 use crate::{
     agent::Agent,
-    debate::{Round, Said},
+    debate::{ReplyFrom, Round},
     facts::Conflict,
     moves::quotes::Source,
     view::View,
@@ -185,7 +185,7 @@ impl Reviewed {
     }
 }
 
-fn reviewer(said: &Said<Critique>, role: String) -> Reviewer {
+fn reviewer(said: &ReplyFrom<Critique>, role: String) -> Reviewer {
     Reviewer {
         name: said.agent.to_string(),
         role,
@@ -197,7 +197,7 @@ fn reviewer(said: &Said<Critique>, role: String) -> Reviewer {
 /// A reviewer's operations under their names, each with whether its evidence really stands in the
 /// text.
 fn operations_of<'a>(
-    said: &'a Said<Critique>,
+    said: &'a ReplyFrom<Critique>,
     source: &'a Source,
 ) -> impl Iterator<Item = Operation> + 'a {
     (1..)

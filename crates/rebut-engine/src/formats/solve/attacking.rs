@@ -2,18 +2,18 @@
 //! is patched is shown by runs alone.
 
 use super::{
-    asking::Case,
     candidates::{Attack, Candidate},
     case::Phase,
     debating::{agent_named, attempt, watchers},
     evidence::Evidence,
-    ledger::{Happened, Ledger, Trial, many, step},
+    prompts::Case,
     replies::{Defence, Stand},
+    state::{Happened, Ledger, Trial, many, step},
 };
 use crate::{
     agent::Agent,
-    debate::{Debate, Said},
-    error::Halt,
+    debate::{Debate, ReplyFrom},
+    error::Stop,
     moves::{
         quotes::Source,
         red_blue::{AttackState, falls, goes_on, is_shown},
@@ -28,7 +28,7 @@ pub async fn adversarial(
     debate: &Debate,
     case: &Case,
     ledger: &mut Ledger,
-) -> Result<Happened, Halt> {
+) -> Result<Happened, Stop> {
     for round in 1..=case.config.adversarial_rounds {
         let found = attack(debate, case, ledger, round).await?;
         let shown: Vec<Arc<str>> = ledger
@@ -76,7 +76,7 @@ async fn attack(
     case: &Case,
     ledger: &mut Ledger,
     round: u32,
-) -> Result<Vec<(Arc<str>, String)>, Halt> {
+) -> Result<Vec<(Arc<str>, String)>, Stop> {
     let reds = watchers(debate, case, ledger, &case.seats.reds)?;
     if reds.is_empty() {
         return Ok(Vec::new());
@@ -92,7 +92,7 @@ async fn attack(
     let who: Vec<&Agent> = reds.iter().map(|(red, _)| *red).collect();
     let heard = round_with_tools(debate, &striking, &who, ask, &case.toolbox()).await?;
     let mut shown = Vec::new();
-    for Said { agent, reply, .. } in heard.said {
+    for ReplyFrom { agent, reply, .. } in heard.said {
         for attacked in reply.attacks {
             ledger.attacks += 1;
             let id = format!("A{}", ledger.attacks);
@@ -155,7 +155,7 @@ async fn defend(
     ledger: &mut Ledger,
     round: u32,
     hit: &[Arc<str>],
-) -> Result<(), Halt> {
+) -> Result<(), Stop> {
     let toolbox = &case.toolbox();
     let turns = hit.iter().filter_map(|owner| {
         let candidate = ledger.of(owner)?;
@@ -195,7 +195,7 @@ async fn rule(
     round: u32,
     owner: &Arc<str>,
     reply: &Defence,
-) -> Result<(), Halt> {
+) -> Result<(), Stop> {
     let source = Source::new(&case.source());
     let Some(candidate) = ledger.of(owner).cloned() else {
         return Ok(());
@@ -257,8 +257,8 @@ async fn patch(
     ledger: &mut Ledger,
     round: u32,
     owner: &Arc<str>,
-    said: Said<Defence>,
-) -> Result<(), Halt> {
+    said: ReplyFrom<Defence>,
+) -> Result<(), Stop> {
     let patches = said
         .reply
         .answers

@@ -2,13 +2,13 @@
 
 use crate::{
     clean::on_one_line,
-    formats::patience::check_seconds,
+    formats::timeouts::check_seconds,
+    lessons::{Given, Search},
     moves::clarify::GivenAnswer,
-    nearest::nearest,
     sandbox::{LANGUAGES, Style},
+    suggest::suggest,
     topology::Kind,
     voting,
-    wisdom::{Given, Search},
 };
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -61,7 +61,7 @@ impl Input {
         }
         input.language = input.language.trim().to_lowercase();
         if !LANGUAGES.contains(&input.language.as_str()) {
-            let meant = nearest(&input.language, LANGUAGES.iter().copied())
+            let meant = suggest(&input.language, LANGUAGES.iter().copied())
                 .map(|meant| format!("did you mean `{meant}`? "))
                 .unwrap_or_default();
             return Err(format!(

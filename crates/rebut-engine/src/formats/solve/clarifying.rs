@@ -2,16 +2,16 @@
 //! where that is wanted.
 
 use super::{
-    asking::Case,
     case::{Phase, Planning},
-    ledger::{Happened, Ledger, step},
+    prompts::Case,
     replies::Question,
+    state::{Happened, Ledger, step},
 };
 use crate::{
     agent::Agent,
     clean::on_one_line,
     debate::{Debate, Step},
-    error::Halt,
+    error::Stop,
     moves::{
         clarify::{Clarification, by_user, is_clear, is_simple},
         tools::{round_with_tools, turn_with_tools},
@@ -26,7 +26,7 @@ pub async fn clarify(
     debate: &Debate,
     case: &mut Case,
     ledger: &mut Ledger,
-) -> Result<Result<Happened, String>, Halt> {
+) -> Result<Result<Happened, String>, Stop> {
     if is_simple(&case.input.task, case.config.clarify_from_words) {
         return Ok(Err(format!(
             "the task is simple: it has fewer than {} words",
@@ -82,7 +82,7 @@ async fn answer(
     ledger: &mut Ledger,
     round: u32,
     open: Vec<Question>,
-) -> Result<bool, Halt> {
+) -> Result<bool, Stop> {
     let entry = |question: &Question, answer: Option<String>, by: &str| Clarification {
         round,
         category: question.category,
@@ -141,7 +141,7 @@ async fn answer(
 }
 
 /// Planning: one plans for all, or everybody for itself. Without a plan the work goes on.
-pub async fn plan(debate: &Debate, case: &mut Case) -> Result<(), Halt> {
+pub async fn plan(debate: &Debate, case: &mut Case) -> Result<(), Stop> {
     let protocol = match case.config.planning {
         Planning::Off => return Ok(()),
         Planning::Adaptive => Protocol::Adaptive,
@@ -150,7 +150,7 @@ pub async fn plan(debate: &Debate, case: &mut Case) -> Result<(), Halt> {
     };
     let chosen = protocol.style(&features(case, debate.agents().len()));
     let topology = Topology::of_panel(case.config.topology, debate.agents())
-        .map_err(|error| Halt::Broken(error.to_string()))?;
+        .map_err(|error| Stop::Broken(error.to_string()))?;
     let named = chosen.what.planners(&topology, Phase::Proposal.name());
     // Of those who plan for themselves only who writes matters.
     let is_planner = |agent: &&Agent| match chosen.what {
@@ -169,7 +169,7 @@ pub async fn plan(debate: &Debate, case: &mut Case) -> Result<(), Halt> {
     let heard = round_with_tools(debate, &planning, &planners, ask, &case.toolbox()).await?;
     let mut lines = Vec::new();
     for said in &heard.said {
-        let plan = said.reply.plan().map_err(Halt::Broken)?;
+        let plan = said.reply.plan().map_err(Stop::Broken)?;
         lines.push(format!(
             "{} by {} ({})",
             chosen.what, said.agent, chosen.why

@@ -2,18 +2,18 @@
 //! decides who may win, votes who does.
 
 use super::{
-    asking::Case,
     candidates::Candidate,
     case::Phase,
     evidence::Evidence,
-    ledger::{Choice, Happened, Ledger, Trial, many, step},
+    prompts::Case,
     replies::{Ranking, Rated},
     seats::voters,
+    state::{Choice, Happened, Ledger, Trial, many, step},
 };
 use crate::{
     agent::Agent,
-    debate::{Debate, Round, Said, Step},
-    error::Halt,
+    debate::{Debate, ReplyFrom, Round, Step},
+    error::Stop,
     event::{Event, Position, Tally},
     moves::{contrast::differences, tools::round_with_tools},
     record::Hash,
@@ -69,7 +69,7 @@ pub fn by_evidence<'a>(candidates: &[&'a Candidate]) -> Option<&'a Candidate> {
 }
 
 /// The phase.
-pub async fn converge(debate: &Debate, case: &Case, ledger: &mut Ledger) -> Result<Happened, Halt> {
+pub async fn converge(debate: &Debate, case: &Case, ledger: &mut Ledger) -> Result<Happened, Stop> {
     let able: Vec<Candidate> = contestants(&ledger.candidates, case.owners_answer())
         .into_iter()
         .cloned()
@@ -132,7 +132,7 @@ async fn contrast(
     case: &Case,
     ledger: &mut Ledger,
     able: &[Candidate],
-) -> Result<(), Halt> {
+) -> Result<(), Stop> {
     let shown: Vec<&Candidate> = able.iter().collect();
     let telling = step("contrast", Phase::Convergence, 1);
     let ask = |agent: &Agent, notes: &str| case.tell_apart(debate, agent, notes, &shown);
@@ -175,7 +175,7 @@ async fn rate(
     case: &Case,
     ledger: &mut Ledger,
     able: &[Candidate],
-) -> Result<(), Halt> {
+) -> Result<(), Stop> {
     let (Some(judge), false) = (&case.seats.judge, able.is_empty()) else {
         return Ok(());
     };
@@ -203,7 +203,7 @@ async fn vote(
     case: &Case,
     ledger: &Ledger,
     able: &[Candidate],
-) -> Result<Choice, Halt> {
+) -> Result<Choice, Stop> {
     let eligible = voters(debate.agents(), |agent| ledger.of(&agent.name).is_some());
     let balloting = step("ballot", Phase::Convergence, 3).closing();
     let seed = debate.started().seed;
@@ -222,10 +222,10 @@ async fn vote(
 }
 
 /// Counts by the configured method, or by the number of those who may vote.
-fn count(method: &str, eligible: usize, able: &[Candidate], said: &[Said<Ranking>]) -> Count {
+fn count(method: &str, eligible: usize, able: &[Candidate], said: &[ReplyFrom<Ranking>]) -> Count {
     let method = voting::method(method).unwrap_or_else(|| voting::auto(eligible));
     let mut gather = Gather::new(able.iter().map(|one| one.label.clone()).collect());
-    for Said { agent, reply, .. } in said {
+    for ReplyFrom { agent, reply, .. } in said {
         let ranking = reply
             .ranking
             .iter()
@@ -282,9 +282,9 @@ async fn record(
     step: &Step,
     heard: &Round<Ranking>,
     count: &Count,
-) -> Result<(), Halt> {
+) -> Result<(), Stop> {
     let mut distribution: BTreeMap<String, Vec<Arc<str>>> = BTreeMap::new();
-    for Said { agent, turn, reply } in &heard.said {
+    for ReplyFrom { agent, turn, reply } in &heard.said {
         let first = reply.ranking.first().cloned();
         if let Some(first) = &first {
             distribution
@@ -462,7 +462,7 @@ mod tests {
             candidate("C2", 2, 3, false),
             candidate("C3", 2, 3, false),
         ];
-        let said = |agent: &str, ranking: [&str; 3]| Said {
+        let said = |agent: &str, ranking: [&str; 3]| ReplyFrom {
             agent: agent.into(),
             turn: "ballot".into(),
             reply: Ranking {
@@ -472,7 +472,7 @@ mod tests {
             },
         };
         let split = [said("a", ["C1", "C2", "C3"]), said("b", ["C3", "C2", "C1"])];
-        let choice = |said: &[Said<Ranking>]| chosen(&able, count("auto", 2, &able, said));
+        let choice = |said: &[ReplyFrom<Ranking>]| chosen(&able, count("auto", 2, &able, said));
         assert_eq!(
             &*choice(&split).owner,
             "C2",

@@ -2,17 +2,17 @@
 //! and nothing that held may break.
 
 use super::{
-    asking::Case,
     candidates::{Answer, Candidate, Claimed},
     case::Phase,
     evidence::Evidence,
-    ledger::{Happened, Ledger, Trial, many, step},
+    prompts::Case,
     replies::Severity,
+    state::{Happened, Ledger, Trial, many, step},
 };
 use crate::{
     agent::Agent,
-    debate::{Debate, Said, Step},
-    error::Halt,
+    debate::{Debate, ReplyFrom, Step},
+    error::Stop,
     event::ClaimId,
     moves::{red_blue::AttackState, tools::round_with_tools},
     topology::Topology,
@@ -26,9 +26,9 @@ pub fn seen_by<'a>(
     case: &Case,
     ledger: &'a Ledger,
     agent: &Agent,
-) -> Result<Vec<&'a Candidate>, Halt> {
+) -> Result<Vec<&'a Candidate>, Stop> {
     let mut topology = Topology::of_panel(case.config.topology, debate.agents())
-        .map_err(|error| Halt::Broken(error.to_string()))?;
+        .map_err(|error| Stop::Broken(error.to_string()))?;
     for maker in case
         .seats
         .makers
@@ -51,7 +51,7 @@ pub fn watchers<'a, 'b>(
     case: &Case,
     ledger: &'a Ledger,
     agents: &'b [Agent],
-) -> Result<Vec<(&'b Agent, Vec<&'a Candidate>)>, Halt> {
+) -> Result<Vec<(&'b Agent, Vec<&'a Candidate>)>, Stop> {
     let mut all = Vec::new();
     for agent in agents {
         let seen = seen_by(debate, case, ledger, agent)?;
@@ -63,7 +63,7 @@ pub fn watchers<'a, 'b>(
 }
 
 /// Critique: claims against candidates, each by name.
-pub async fn critique(debate: &Debate, case: &Case, ledger: &mut Ledger) -> Result<Happened, Halt> {
+pub async fn critique(debate: &Debate, case: &Case, ledger: &mut Ledger) -> Result<Happened, Stop> {
     let critics = watchers(debate, case, ledger, &case.seats.critics)?;
     if critics.is_empty() {
         return Ok(Happened {
@@ -85,7 +85,7 @@ pub async fn critique(debate: &Debate, case: &Case, ledger: &mut Ledger) -> Resu
     let answered = heard.said.len();
     let mut severe = 0;
     let mut claims = 0;
-    for Said { agent, reply, .. } in heard.said {
+    for ReplyFrom { agent, reply, .. } in heard.said {
         for (criticism, number) in reply.claims.into_iter().zip(1..) {
             severe += usize::from(criticism.severity == Severity::Severe);
             claims += 1;
@@ -116,7 +116,7 @@ pub async fn critique(debate: &Debate, case: &Case, ledger: &mut Ledger) -> Resu
 
 /// Review: each owner answers the claims against its candidate. Whoever is missing, or leaves one
 /// out, has not answered it.
-pub async fn review(debate: &Debate, case: &Case, ledger: &mut Ledger) -> Result<Happened, Halt> {
+pub async fn review(debate: &Debate, case: &Case, ledger: &mut Ledger) -> Result<Happened, Stop> {
     let owners = owners(case, ledger, |one| !one.claims.is_empty());
     if owners.is_empty() {
         return Ok(Happened {
@@ -130,7 +130,7 @@ pub async fn review(debate: &Debate, case: &Case, ledger: &mut Ledger) -> Result
         case.review(debate, agent, notes, &own)
     };
     let heard = round_with_tools(debate, &reviewing, &owners, ask, &case.toolbox()).await?;
-    for Said { agent, reply, .. } in heard.said {
+    for ReplyFrom { agent, reply, .. } in heard.said {
         let Some(candidate) = ledger.of_mut(&agent) else {
             continue;
         };
@@ -161,7 +161,7 @@ pub async fn review(debate: &Debate, case: &Case, ledger: &mut Ledger) -> Result
 
 /// Optimization: each owner may improve. A new version replaces the old one only if no test that
 /// held before breaks.
-pub async fn optimize(debate: &Debate, case: &Case, ledger: &mut Ledger) -> Result<Happened, Halt> {
+pub async fn optimize(debate: &Debate, case: &Case, ledger: &mut Ledger) -> Result<Happened, Stop> {
     let owners = owners(case, ledger, |_| true);
     let optimizing = step("optimization", Phase::Optimization, 1);
     let ask = |agent: &Agent, notes: &str| {
@@ -170,7 +170,7 @@ pub async fn optimize(debate: &Debate, case: &Case, ledger: &mut Ledger) -> Resu
     };
     let heard = round_with_tools(debate, &optimizing, &owners, ask, &case.toolbox()).await?;
     let (mut changed, mut refused) = (0, 0);
-    for Said { agent, turn, reply } in heard.said {
+    for ReplyFrom { agent, turn, reply } in heard.said {
         let Some(before) = ledger
             .of(&agent)
             .cloned()
@@ -257,7 +257,7 @@ pub async fn attempt(
     at: &Step,
     before: &Candidate,
     code: &str,
-) -> Result<Result<Tested, Vec<String>>, Halt> {
+) -> Result<Result<Tested, Vec<String>>, Stop> {
     let trial = |tests: &str, style| Trial {
         owner: before.owner.clone(),
         code: code.to_owned(),

@@ -4,7 +4,7 @@
 use crate::{
     clean::{on_one_line, shortened},
     facts::TestCount,
-    running::RunCompleted,
+    run_code::RunCompleted,
     sandbox::{End, Ran, TestVerdict},
 };
 use std::{collections::BTreeSet, fmt::Write};

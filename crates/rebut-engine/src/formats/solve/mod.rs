@@ -1,7 +1,6 @@
 //! Solve: generators write code and really test it, others criticise and attack it, and a vote over
 //! evidence chooses; hidden tests score the end.
 
-mod asking;
 mod attacking;
 pub mod candidates;
 pub mod case;
@@ -10,38 +9,39 @@ mod clarifying;
 mod converging;
 mod debating;
 pub mod evidence;
-mod ledger;
 mod lints;
 mod metrics;
-pub(crate) mod reading;
+mod prompts;
+pub(crate) mod render;
 pub mod replies;
 pub mod result;
 pub mod seats;
+mod state;
 mod writing;
 
 pub use case::{Config, Hooks, Input, Phase, Planning};
-pub use ledger::{Drawn, HookRun, PhaseHeld};
 pub use result::SolveResult;
+pub use state::{Drawn, HookRun, PhaseHeld};
 
 use crate::{
     agent::Agent,
     clean::on_one_line,
     debate::Debate,
-    error::Halt,
+    error::Stop,
     event::Started,
-    formats::{Foreseen, Format, Run, patience::limits_by},
+    formats::{Foreseen, Format, Run, timeouts::limits_by},
     moves::tools,
     outcome::{Ending, LimitMet, Outcome},
     prompt::PromptFile,
     reply::Schema,
     sandbox::{Command, End, Work},
 };
-use asking::Case;
 use converging::{by_evidence, contestants};
 use evidence::Evidence;
-use ledger::{Choice, Happened, Ledger, Trial, many, step};
+use prompts::Case;
 use seats::Seats;
 use serde_json::Value;
+use state::{Choice, Happened, Ledger, Trial, many, step};
 use std::{sync::Arc, time::Duration};
 
 /// The roles when nobody says otherwise: two write, four judge what they wrote.
@@ -62,25 +62,25 @@ pub const FORMAT: Format = Format {
         over evidence chooses.",
     preset: include_str!("../../../presets/solve.toml"),
     prompts: &[
-        PromptFile::of::<asking::Clarify>(),
-        PromptFile::of::<asking::Instruct>(),
-        PromptFile::of::<asking::MakePlan>(),
-        PromptFile::of::<asking::Evolve>(),
-        PromptFile::of::<asking::Propose>(),
-        PromptFile::of::<asking::Reflect>(),
-        PromptFile::of::<asking::Learn>(),
-        PromptFile::of::<asking::Criticise>(),
-        PromptFile::of::<asking::Review>(),
-        PromptFile::of::<asking::Optimize>(),
-        PromptFile::of::<asking::Strike>(),
-        PromptFile::of::<asking::Defend>(),
-        PromptFile::of::<asking::Rule>(),
-        PromptFile::of::<asking::Tell>(),
-        PromptFile::of::<asking::Rank>(),
-        PromptFile::of::<asking::Rate>(),
+        PromptFile::of::<prompts::Clarify>(),
+        PromptFile::of::<prompts::Instruct>(),
+        PromptFile::of::<prompts::MakePlan>(),
+        PromptFile::of::<prompts::Evolve>(),
+        PromptFile::of::<prompts::Propose>(),
+        PromptFile::of::<prompts::Reflect>(),
+        PromptFile::of::<prompts::Learn>(),
+        PromptFile::of::<prompts::Criticise>(),
+        PromptFile::of::<prompts::Review>(),
+        PromptFile::of::<prompts::Optimize>(),
+        PromptFile::of::<prompts::Strike>(),
+        PromptFile::of::<prompts::Defend>(),
+        PromptFile::of::<prompts::Rule>(),
+        PromptFile::of::<prompts::Tell>(),
+        PromptFile::of::<prompts::Rank>(),
+        PromptFile::of::<prompts::Rate>(),
         PromptFile::of::<crate::turn::Clarify>(),
         PromptFile::of::<tools::Offer>(),
-        PromptFile::of::<tools::Told>(),
+        PromptFile::of::<tools::PromptSource>(),
     ],
     replies: || {
         vec![
@@ -111,17 +111,17 @@ pub const FORMAT: Format = Format {
     choices: |_| Vec::new(),
     foresee,
     suffices: super::anybody,
-    reading: Some(reading::READING),
+    reading: Some(render::READING),
 };
 
 /// The rules.
-pub async fn run(debate: &Debate) -> Result<Outcome, Halt> {
+pub async fn run(debate: &Debate) -> Result<Outcome, Stop> {
     let mut case = Case::of(debate)?;
     let mut ledger = Ledger::new(debate, &case);
     match hold(debate, &mut case, &mut ledger).await {
         Ok(hidden) => outcome(debate, &case, &ledger, hidden, None),
         // What stands so far is worth having; with more to use it goes on from here.
-        Err(Halt::Stopped(stop)) => {
+        Err(Stop::Stopped(stop)) => {
             choose(
                 &case,
                 &mut ledger,
@@ -135,7 +135,7 @@ pub async fn run(debate: &Debate) -> Result<Outcome, Halt> {
 }
 
 /// Phase after phase; then the hidden tests, which nobody was told of.
-async fn hold(debate: &Debate, case: &mut Case, ledger: &mut Ledger) -> Result<Evidence, Halt> {
+async fn hold(debate: &Debate, case: &mut Case, ledger: &mut Ledger) -> Result<Evidence, Stop> {
     for phase in Phase::ALL {
         if !case.config.holds(phase) {
             ledger.skip(phase, "it is switched off");
@@ -189,7 +189,7 @@ async fn hold_one(
     case: &mut Case,
     ledger: &mut Ledger,
     phase: Phase,
-) -> Result<Result<Happened, String>, Halt> {
+) -> Result<Result<Happened, String>, Stop> {
     Ok(Ok(match phase {
         Phase::Dehallucination => return clarifying::clarify(debate, case, ledger).await,
         Phase::SelfEvolvement => {
@@ -222,7 +222,7 @@ async fn close(
     phase: Phase,
     expected: String,
     happened: Happened,
-) -> Result<(), Halt> {
+) -> Result<(), Stop> {
     if case.config.cognitive_planning {
         let met = if happened.as_expected {
             "as expected"
@@ -247,7 +247,7 @@ async fn close(
     debate
         .gate(
             &format!("after {}", phase.name()),
-            reading::so_far(case, ledger),
+            render::so_far(case, ledger),
             wait,
         )
         .await?;
@@ -262,7 +262,7 @@ async fn hook(
     ledger: &mut Ledger,
     phase: Phase,
     argv: &[String],
-) -> Result<(), Halt> {
+) -> Result<(), Stop> {
     let wins = |owner: &Arc<str>| {
         ledger
             .choice
@@ -371,10 +371,10 @@ fn outcome(
     ledger: &Ledger,
     hidden: Evidence,
     stopped: Option<LimitMet>,
-) -> Result<Outcome, Halt> {
+) -> Result<Outcome, Stop> {
     let absences = debate.absences();
     if ledger.candidates.is_empty() && stopped.is_none() {
-        return Err(Halt::NoQuorum {
+        return Err(Stop::NoQuorum {
             step: Phase::Proposal.name().to_owned(),
             answered: 0,
             needed: 1,

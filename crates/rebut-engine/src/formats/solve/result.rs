@@ -2,21 +2,21 @@
 //! it. Nothing that did not run is called passed.
 
 use super::{
-    asking::Case,
     candidates::{Attack, Candidate, Claimed},
     converging::quality,
     evidence::{self, Evidence},
-    ledger::{Drawn, HookRun, Ledger, PhaseHeld, many},
+    prompts::Case,
     replies::Rated,
+    state::{Drawn, HookRun, Ledger, PhaseHeld, many},
 };
 use crate::{
     clean::on_one_line,
     facts::TestCount,
+    lessons::{Given, Search},
     moves::{
         clarify::Clarification, contrast::Difference, red_blue::AttackState, reflect::Reflected,
     },
     voting::Count,
-    wisdom::{Given, Search},
 };
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};

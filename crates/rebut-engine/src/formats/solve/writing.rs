@@ -2,17 +2,17 @@
 //! failures and try again.
 
 use super::{
-    asking::Case,
     candidates::Candidate,
     case::Phase,
     evidence::Evidence,
-    ledger::{Drawn, Happened, Ledger, Trial, many, step},
+    prompts::Case,
     replies::Lesson,
+    state::{Drawn, Happened, Ledger, Trial, many, step},
 };
 use crate::{
     agent::Agent,
-    debate::{Debate, Said, Step},
-    error::Halt,
+    debate::{Debate, ReplyFrom, Step},
+    error::Stop,
     event::Event,
     facts::{LessonRecorded, ReflectionRecorded},
     moves::{
@@ -24,7 +24,7 @@ use std::{collections::BTreeMap, sync::Arc};
 
 /// Self-evolvement: each generator writes code and tests, runs them, and mends until they hold or
 /// its refinements are used up.
-pub async fn evolve(debate: &Debate, case: &Case, ledger: &mut Ledger) -> Result<Happened, Halt> {
+pub async fn evolve(debate: &Debate, case: &Case, ledger: &mut Ledger) -> Result<Happened, Stop> {
     let mut writers: Vec<&Agent> = case.seats.makers.iter().collect();
     for round in 1..=case.config.self_refinements + 1 {
         let writing = step(
@@ -35,7 +35,7 @@ pub async fn evolve(debate: &Debate, case: &Case, ledger: &mut Ledger) -> Result
         let ask =
             |agent: &Agent, notes: &str| case.evolve(debate, agent, notes, ledger.of(&agent.name));
         let heard = round_with_tools(debate, &writing, &writers, ask, &case.toolbox()).await?;
-        for Said { agent, turn, reply } in &heard.said {
+        for ReplyFrom { agent, turn, reply } in &heard.said {
             let candidate = ledger.entered(agent);
             candidate.take(reply.code.clone(), turn);
             candidate.approach.clone_from(&reply.approach);
@@ -93,7 +93,7 @@ async fn run_tests(
     step: &Step,
     owners: &[Arc<str>],
     which: Which,
-) -> Result<(), Halt> {
+) -> Result<(), Stop> {
     let of = |owner: &Arc<str>| {
         ledger
             .of(owner)
@@ -134,7 +134,7 @@ async fn record_all(
     ledger: &mut Ledger,
     step: &Step,
     owners: &[Arc<str>],
-) -> Result<(), Halt> {
+) -> Result<(), Stop> {
     for owner in owners {
         ledger.record(debate, step, case, owner, None).await?;
     }
@@ -150,7 +150,7 @@ pub async fn propose(
     ledger: &mut Ledger,
     name: &str,
     most: u32,
-) -> Result<Happened, Halt> {
+) -> Result<Happened, Stop> {
     let mut best: BTreeMap<Arc<str>, Candidate> = BTreeMap::new();
     let mut writers: Vec<&Agent> = case
         .seats
@@ -222,14 +222,14 @@ async fn write(
     ledger: &mut Ledger,
     writing: &Step,
     writers: &[&Agent],
-) -> Result<Vec<Arc<str>>, Halt> {
+) -> Result<Vec<Arc<str>>, Stop> {
     if writers.is_empty() {
         return Ok(Vec::new());
     }
     let ask =
         |agent: &Agent, notes: &str| case.propose(debate, agent, notes, ledger.of(&agent.name));
     let heard = round_with_tools(debate, writing, writers, ask, &case.toolbox()).await?;
-    for Said { agent, turn, reply } in &heard.said {
+    for ReplyFrom { agent, turn, reply } in &heard.said {
         let candidate = ledger.entered(agent);
         candidate.take(reply.code.clone(), turn);
         candidate.approach.clone_from(&reply.approach);
@@ -251,7 +251,7 @@ async fn reflect<'a>(
     attempt: u32,
     most: u32,
     tried: &[Arc<str>],
-) -> Result<Vec<&'a Agent>, Halt> {
+) -> Result<Vec<&'a Agent>, Stop> {
     let give_up_below = case.config.give_up_below;
     for candidate in ledger
         .candidates
@@ -283,7 +283,7 @@ async fn reflect<'a>(
         case.reflect(debate, agent, notes, &failed)
     };
     let heard = round_with_tools(debate, &reflecting, &failed, ask, &case.toolbox()).await?;
-    for Said { agent, reply, .. } in heard.said {
+    for ReplyFrom { agent, reply, .. } in heard.said {
         let recorded = ReflectionRecorded {
             attempt,
             run: format!("given-tests {attempt}/{agent}").into(),
@@ -386,7 +386,7 @@ fn proposed(case: &Case, ledger: &Ledger) -> Happened {
 
 /// Whoever failed first and passed then draws a lesson that helps elsewhere. It is verified: the
 /// attempt after it passed.
-pub async fn learn(debate: &Debate, case: &Case, ledger: &mut Ledger) -> Result<(), Halt> {
+pub async fn learn(debate: &Debate, case: &Case, ledger: &mut Ledger) -> Result<(), Stop> {
     let recovered = |agent: &&Agent| {
         ledger
             .of(&agent.name)
@@ -402,7 +402,7 @@ pub async fn learn(debate: &Debate, case: &Case, ledger: &mut Ledger) -> Result<
         case.learn(debate, agent, notes, &candidate)
     };
     let heard = round_with_tools(debate, &lesson, &learners, ask, &case.toolbox()).await?;
-    for Said {
+    for ReplyFrom {
         agent,
         reply: Lesson {
             lesson: text,

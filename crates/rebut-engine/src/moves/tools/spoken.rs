@@ -2,7 +2,7 @@
 //! `reply`.
 
 use crate::{
-    error::Halt,
+    error::Stop,
     reply::{Reply, Schema},
     tools::Tool,
 };
@@ -107,10 +107,10 @@ impl<R: Reply> Reply for Spoken<R> {
 }
 
 /// A reply that has a field of a call could not be told from one.
-pub fn check_form<R: Reply>() -> Result<(), Halt> {
+pub fn check_form<R: Reply>() -> Result<(), Stop> {
     let is_field = |name: &&&str| R::schema()["properties"].get(**name).is_some();
     match FIELDS.iter().find(is_field) {
-        Some(name) => Err(Halt::Broken(format!(
+        Some(name) => Err(Stop::Broken(format!(
             "the reply `{}` has a field `{name}`, so it cannot be asked for with tools",
             R::NAME
         ))),
@@ -120,9 +120,9 @@ pub fn check_form<R: Reply>() -> Result<(), Halt> {
 
 /// The form of a call or a reply, as strict providers want it: everything required, what is not
 /// meant is null.
-pub fn with_tools(schema: &Schema, given: &[&Tool]) -> Result<Schema, Halt> {
+pub fn with_tools(schema: &Schema, given: &[&Tool]) -> Result<Schema, Stop> {
     let reply: Value = serde_json::from_str(&schema.json)
-        .map_err(|error| Halt::Broken(format!("the form of `{}`: {error}", schema.name)))?;
+        .map_err(|error| Stop::Broken(format!("the form of `{}`: {error}", schema.name)))?;
     let names: Vec<Value> = given
         .iter()
         .map(|tool| tool.name.into())

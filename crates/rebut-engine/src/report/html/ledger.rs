@@ -6,8 +6,8 @@ use crate::{
     agent::Agent,
     event::Started,
     record::Hash,
-    recount::robustness,
     report::markdown::cost,
+    retally::robustness,
     topology::{self, Kind},
     view::View,
 };

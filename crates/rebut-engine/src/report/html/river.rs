@@ -42,11 +42,11 @@ pub struct Track {
     /// Its place in the panel, which says how it is drawn.
     pub place: usize,
     /// By column.
-    pub stops: Vec<Stop>,
+    pub stops: Vec<RiverStop>,
 }
 
 /// An agent in one round.
-pub enum Stop {
+pub enum RiverStop {
     /// It held this.
     Held(Held),
     /// It was asked and is missing, for this reason.
@@ -205,11 +205,11 @@ impl River {
     }
 
     /// Where an agent was in a round, in a few words.
-    pub fn stop_words(&self, stop: &Stop) -> String {
+    pub fn stop_words(&self, stop: &RiverStop) -> String {
         match stop {
-            Stop::Held(held) => format!("{} ({:.2})", self.lane(held.lane), held.confidence),
-            Stop::Missing(reason) => format!("missing ({reason})"),
-            Stop::Silent => "not asked".to_owned(),
+            RiverStop::Held(held) => format!("{} ({:.2})", self.lane(held.lane), held.confidence),
+            RiverStop::Missing(reason) => format!("missing ({reason})"),
+            RiverStop::Silent => "not asked".to_owned(),
         }
     }
 }
@@ -278,7 +278,7 @@ fn agents(rounds: &[&RoundView]) -> Vec<String> {
     agents
 }
 
-fn stop(round: &RoundView, agent: &str, lanes: &[(String, String)]) -> Stop {
+fn stop(round: &RoundView, agent: &str, lanes: &[(String, String)]) -> RiverStop {
     let position = round
         .positions
         .iter()
@@ -286,15 +286,15 @@ fn stop(round: &RoundView, agent: &str, lanes: &[(String, String)]) -> Stop {
         .find(|(name, _)| &**name == agent);
     if let Some((_, position)) = position {
         let lane = lane_of(lanes, held(position));
-        return Stop::Held(Held {
+        return RiverStop::Held(Held {
             lane,
             confidence: position.confidence,
             summary: position.summary.clone(),
         });
     }
     let absence = round.absent.iter().find(|absence| absence.agent == agent);
-    absence.map_or(Stop::Silent, |absence| {
-        Stop::Missing(absence.reason.to_string())
+    absence.map_or(RiverStop::Silent, |absence| {
+        RiverStop::Missing(absence.reason.to_string())
     })
 }
 

@@ -4,7 +4,7 @@
 use super::{
     look::{Look, begin, label, point},
     markup::Markup,
-    river::{Held, Move, River, Stop},
+    river::{Held, Move, River, RiverStop},
 };
 use crate::clean::{on_one_line, shortened};
 
@@ -190,11 +190,13 @@ impl<'a> Drawing<'a> {
         let stops = &self.river.tracks[track].stops;
         let mut last: Option<(usize, &Held)> = None;
         for (column, stop) in stops.iter().enumerate() {
-            let Stop::Held(held) = stop else { continue };
+            let RiverStop::Held(held) = stop else {
+                continue;
+            };
             if let Some((before, earlier)) = last.filter(|_| !self.river.columns[column].is_anew) {
                 let is_gap = stops[before..column]
                     .iter()
-                    .any(|stop| matches!(stop, Stop::Missing(_)));
+                    .any(|stop| matches!(stop, RiverStop::Missing(_)));
                 self.line(
                     svg,
                     (look, is_gap),
@@ -209,12 +211,12 @@ impl<'a> Drawing<'a> {
         let mut lane = None;
         for (column, stop) in stops.iter().enumerate() {
             match stop {
-                Stop::Held(held) => {
+                RiverStop::Held(held) => {
                     self.stop(svg, look, (track, column), held, end == Some(column));
                     lane = Some(held.lane);
                 }
-                Stop::Missing(reason) => self.missing(svg, (track, column), lane, reason),
-                Stop::Silent => {}
+                RiverStop::Missing(reason) => self.missing(svg, (track, column), lane, reason),
+                RiverStop::Silent => {}
             }
         }
     }
@@ -327,7 +329,9 @@ impl<'a> Drawing<'a> {
     /// and where it is now.
     fn place_of(&self, moved: &Move) -> (f64, f64) {
         let stops = &self.river.tracks[moved.track].stops[..moved.column];
-        let before = stops.iter().rposition(|stop| matches!(stop, Stop::Held(_)));
+        let before = stops
+            .iter()
+            .rposition(|stop| matches!(stop, RiverStop::Held(_)));
         let x = self.x(moved.column);
         let to = if moved.counts {
             moved.lanes.1
@@ -357,7 +361,7 @@ impl<'a> Drawing<'a> {
         let (x2, y2) = self.place_of(moved);
         for cause in &moved.causes {
             let (track, column) = cause.said;
-            let Some(Stop::Held(held)) = self.river.tracks[track].stops.get(column) else {
+            let Some(RiverStop::Held(held)) = self.river.tracks[track].stops.get(column) else {
                 continue;
             };
             let (x1, y1) = (self.x(column), self.y(held.lane, track));

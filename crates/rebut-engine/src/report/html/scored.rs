@@ -11,7 +11,7 @@ use crate::{
     formats::evaluate::{
         EvaluateResult,
         evidence::Quoted,
-        reading::{remarks, verdict_words},
+        render::{remarks, verdict_words},
         result::TopicRound,
         scores::{Totals, shown, signed},
     },

@@ -6,10 +6,10 @@ use crate::{
     event::{Position, Started},
     family::only_family,
     formats::{Format, Shortfall, ending_word, weights::Weights},
+    model_mismatch::switches,
     outcome::{Ending, Outcome},
-    recount::robustness,
     report::markdown::choices,
-    switching::switches,
+    retally::robustness,
     view::View,
 };
 

@@ -5,7 +5,7 @@ use super::bench::{Bench, ask};
 use crate::asking::Asking;
 use rebut_engine::{
     Desk, Start, agent::Role, event::Limits as LimitsOfRun, formats::decide::Config,
-    memory::MemoryStore, model::FaultKind, outcome::Ending,
+    memory_store::MemoryStore, model::FaultKind, outcome::Ending,
 };
 use rebut_models::Registry;
 use std::{collections::BTreeMap, fs, process::Command, sync::Arc, time::Duration};

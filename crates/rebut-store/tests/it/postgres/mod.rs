@@ -72,5 +72,5 @@ async fn holds_what_every_outbox_must() {
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn holds_what_every_keeper_of_visits_must() {
     let cluster = Cluster::start();
-    rebut_testkit::conformance::visits::hold(&connect(&cluster.database()).await).await;
+    rebut_testkit::conformance::web_session::hold(&connect(&cluster.database()).await).await;
 }

@@ -6,7 +6,7 @@ use super::{claim, connect, first, journal};
 use rebut_engine::{
     DebateId,
     store::{Append, Claim, Filter, Store, StoreError},
-    visits::{Visit, Visits},
+    web_session::{WebSession, WebSessions},
 };
 use rebut_store::{PostgresOptions, PostgresStore};
 use rebut_testkit::{
@@ -208,14 +208,14 @@ async fn commits_that_wait_for_a_standby_do_not_use_up_the_connections() {
             "it is not begun: {answer:?}"
         );
     }
-    let visit = Visit {
+    let web_session = WebSession {
         id: "1".into(),
         sha256: "s".into(),
         key: "k".into(),
         expires_at: 9,
     };
     let answers = [
-        store.open_visit(&visit, 1, 5).await,
+        store.open_web_session(&web_session, 1, 5).await,
         store.check_writable().await,
     ];
     assert!(
@@ -240,7 +240,10 @@ async fn commits_that_wait_for_a_standby_do_not_use_up_the_connections() {
     for debate in &debates[2..] {
         store.append(first(*debate, 2)).await.expect("append");
     }
-    store.open_visit(&visit, 1, 5).await.expect("a visit");
+    store
+        .open_web_session(&web_session, 1, 5)
+        .await
+        .expect("a visit");
     for (debate, expected) in debates.iter().zip([1, 2, 2, 2]) {
         assert_eq!(
             journal(&store, *debate).await.len(),

@@ -4,7 +4,7 @@
 use super::{connect, first, journal};
 use rebut_engine::{
     DebateId,
-    memory::MemoryStore,
+    memory_store::MemoryStore,
     store::{Filter, Store, StoreError},
 };
 use rebut_store::PostgresStore;

@@ -3,7 +3,7 @@
 //! what is half there.
 
 use super::{connect, journal};
-use rebut_engine::{memory::MemoryStore, store::StoreError};
+use rebut_engine::{memory_store::MemoryStore, store::StoreError};
 use rebut_testkit::{
     cases::Case,
     interposed::Interposed,

@@ -6,7 +6,7 @@ use rebut_engine::{
     DebateId,
     outbox::Outbox,
     store::{Store, StoreError},
-    visits::Visits,
+    web_session::WebSessions,
 };
 use rebut_store::PostgresStore;
 use rebut_testkit::postgres::{Cluster, PASSWORD};
@@ -55,7 +55,10 @@ async fn an_older_one_is_brought_forward_with_what_is_in_it() {
     );
     let store = connect(&url).await;
     assert_eq!(
-        (store.webhooks(Some("ann")).await, store.visit("1").await),
+        (
+            store.webhooks(Some("ann")).await,
+            store.web_session("1").await
+        ),
         (Ok(vec![]), Ok(None))
     );
     assert_eq!(

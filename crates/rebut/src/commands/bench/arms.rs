@@ -1,7 +1,7 @@
 //! Who writes the programs of a bench: one row for each arm.
 
 use crate::problems::{Form, Problem, python};
-use rebut_engine::formats::{arms::program::Wanted, question::Input, solve};
+use rebut_engine::formats::{baselines::program::Wanted, question::Input, solve};
 use serde_json::{Value, json};
 
 /// One way to get a program for a problem.

@@ -9,7 +9,7 @@ mod results;
 mod running;
 mod scoring;
 
-use super::{ask, begin};
+use super::{ask, prepare};
 use crate::{
     app::{self, App},
     budget::Budget,
@@ -23,10 +23,10 @@ use book::{Book, Header, Pinned};
 use rebut_engine::{
     agent::Agent,
     clean::on_one_line,
-    formats::{Format, arms::poll},
+    formats::{Format, baselines::poll},
     model::Models,
-    nearest::nearest,
     record::Hash,
+    suggest::suggest,
 };
 use report::Report;
 use running::{Cell, End, Runner, Source};
@@ -107,7 +107,7 @@ async fn suite(global: &GlobalArgs, suite: &Suite, args: &SuiteArgs) -> Result<u
         .iter()
         .any(|ready| matches!(ready.arm.how, How::Debated(_)));
     if debates && args.out.is_none() && !global.quiet {
-        eprintln!(
+        warn_line!(
             "results are not kept; with --out DIR a bench that is interrupted goes on where it was"
         );
     }
@@ -196,7 +196,7 @@ fn selected(suite: &Suite, args: &SuiteArgs) -> Result<Vec<Problem>, CliError> {
     }
     for wanted in &args.only {
         if !problems.iter().any(|problem| problem.id == *wanted) {
-            let meant = nearest(wanted, problems.iter().map(|problem| problem.id.as_str()));
+            let meant = suggest(wanted, problems.iter().map(|problem| problem.id.as_str()));
             let hint = meant.map_or_else(
                 || "--only takes ids of the data".to_owned(),
                 |meant| format!("did you mean `{}`?", on_one_line(meant)),
@@ -268,7 +268,7 @@ async fn who_writes(
         panel: args.panel.clone(),
         ..RunArgs::default()
     };
-    let panel = begin::panel(app, &registry, &run.panel, debated.usual).await?;
+    let panel = prepare::panel(app, &registry, &run.panel, debated.usual).await?;
     let mut config = app.config.format(format)?;
     if format == poll::FORMAT.name {
         let is_alone = panel.agents.len() == 1 && config.get("answers") == Some(&0.into());
@@ -277,7 +277,7 @@ async fn who_writes(
         }
     }
     if !app.global.quiet {
-        eprintln!("{format}: {}", on_one_line(&panel.chosen));
+        warn_line!("{format}: {}", on_one_line(&panel.chosen));
     }
     Ok((ask::who_answers(format, &config, panel.agents)?, config))
 }

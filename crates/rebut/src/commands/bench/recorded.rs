@@ -5,13 +5,13 @@ use crate::{
     cli::RecordedArgs,
     error::CliError,
     output,
-    reading::{MOST_BYTES_OF_RECORDS, records},
+    read_file::{MOST_BYTES_OF_RECORDS, records},
     text::padded,
 };
 use rebut_engine::{
     clean::on_one_line,
     learning::chance::Measured,
-    recorded::{self, Recorded, Row, Table},
+    offline_eval::{self, Recorded, Row, Table},
 };
 use std::fmt::Write;
 
@@ -20,7 +20,7 @@ pub fn run(args: &RecordedArgs) -> Result<u8, CliError> {
     let mut tables: Vec<Table> = Vec::new();
     for file in &args.files {
         let text = records(file, MOST_BYTES_OF_RECORDS)?;
-        let found = recorded::read(&text).map_err(|why| {
+        let found = offline_eval::read(&text).map_err(|why| {
             CliError::usage(format!("{}: {why}", file.display()))
                 .hint("the forms that are read are described in the book, under \"Measured\"")
         })?;
@@ -32,9 +32,11 @@ pub fn run(args: &RecordedArgs) -> Result<u8, CliError> {
         let measured: Vec<Table> = match &found {
             Recorded::Debates(sets) => sets
                 .iter()
-                .map(|(set, debates)| recorded::measure_debates(&format!("{name}: {set}"), debates))
+                .map(|(set, debates)| {
+                    offline_eval::measure_debates(&format!("{name}: {set}"), debates)
+                })
                 .collect(),
-            Recorded::Panel(panel) => vec![recorded::measure_panel(
+            Recorded::Panel(panel) => vec![offline_eval::measure_panel(
                 &format!("{name}: {} models", panel.models.len()),
                 panel,
             )],

@@ -5,8 +5,9 @@
 use crate::{
     beneath::Typed,
     config::{Standing, Trust},
+    data_dir,
     error::CliError,
-    git, place,
+    git,
 };
 use rebut_engine::{clean::on_one_line, record::encode_hex, seal::Seal};
 use std::{
@@ -35,7 +36,7 @@ impl Results {
         let typed = Typed::new(dir).map_err(failed)?;
         let (folder, in_project) = (
             typed.folder().map_err(failed)?,
-            place::is_in_project(&typed).map_err(failed)?,
+            data_dir::is_in_project(&typed).map_err(failed)?,
         );
         let file = folder
             .open_or_new(OsStr::new(NAME))
@@ -77,7 +78,7 @@ impl Results {
         }
         let (shown, whole) = (
             on_one_line(&self.path.display().to_string()),
-            place::whole(&self.path),
+            data_dir::whole(&self.path),
         );
         let record = record();
         let why = match git::first_tracked(&self.path)? {
@@ -111,7 +112,7 @@ impl Results {
         let secret = Seal::new_secret()
             .map_err(|error| CliError::failed(format!("no randomness for a key: {error}")))?;
         let key = encode_hex(&secret);
-        record.record(&place::whole(&self.path), &key, Vec::new())?;
+        record.record(&data_dir::whole(&self.path), &key, Vec::new())?;
         Ok(key)
     }
 
@@ -137,5 +138,5 @@ impl Results {
 
 /// Which files of results this user made, by their place and the hash of their key.
 fn record() -> Option<Trust> {
-    place::state_dir().map(|state| Trust::of_results(&state))
+    data_dir::state_dir().map(|state| Trust::of_results(&state))
 }

@@ -10,10 +10,10 @@ use crate::{
     app::{App, user},
     budget::Budget,
     cli::SuiteArgs,
-    commands::follow::Interrupts,
+    commands::progress::Interrupts,
     error::CliError,
+    hint_command::command,
     problems::Problem,
-    typed::command,
 };
 use futures_util::{StreamExt, stream};
 use rebut_engine::{
@@ -21,7 +21,7 @@ use rebut_engine::{
     agent::Agent,
     budget::Caps,
     clean::on_one_line,
-    error::{DeskError, Halt},
+    error::{DeskError, Stop},
     outcome::{Ending, Outcome},
     sandbox::{Refused, Sandbox, shared_note},
     view::View,
@@ -182,7 +182,7 @@ impl<'a> Runner<'a> {
             .collect();
         let count = open.len();
         if !this.quiet && count < cells.len() {
-            eprintln!(
+            warn_line!(
                 "{} of {} are there already",
                 cells.len() - count,
                 cells.len()
@@ -230,13 +230,13 @@ impl<'a> Runner<'a> {
             }
             std::process::exit(Ending::Cancelled.exit_code().into());
         }
-        eprintln!(
+        warn_line!(
             "interrupted: finishing the turns under way, then saving (once more to stop now)"
         );
         for id in lock(&self.live).iter() {
             if let Some(Err(error)) = self.desk.as_ref().map(|desk| desk.pause(*id)) {
                 // It ended in this very moment.
-                eprintln!("{error}");
+                warn_line!("{error}");
             }
         }
     }
@@ -279,7 +279,7 @@ impl<'a> Runner<'a> {
         self.book().add(row)?;
         let done = self.done.fetch_add(1, Ordering::Relaxed) + 1;
         if !self.quiet {
-            eprintln!("[{done}/{of}] {line}");
+            warn_line!("[{done}/{of}] {line}");
         }
         Ok(())
     }
@@ -340,7 +340,7 @@ impl<'a> Runner<'a> {
         let ended = running.outcome().await;
         lock(&self.live).remove(&id);
         let outcome = match ended {
-            Err(DeskError::Halted(Halt::Paused)) => return Ok(None),
+            Err(DeskError::Halted(Stop::Paused)) => return Ok(None),
             ended => ended?,
         };
         self.may_go_on(&outcome)?;

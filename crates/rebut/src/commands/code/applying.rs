@@ -2,8 +2,8 @@
 //! to be possible before anybody is asked and paid.
 
 use crate::{
+    atomic_file::{check_dir, replace},
     error::CliError,
-    replacing::{check_dir, replace},
     versions::{as_file, usual_name},
 };
 use rebut_engine::{
@@ -35,13 +35,13 @@ pub fn apply(
     }
     replace(&file, text.as_bytes())?;
     if has_hostile(&text) {
-        eprintln!(
+        warn_line!(
             "careful: {} holds characters that cannot be seen, or that reorder what is seen",
             file.display()
         );
     }
     if !quiet {
-        eprintln!(
+        warn_line!(
             "version {} ({}) written to {}",
             chosen.version,
             on_one_line(&chosen.candidate),
@@ -59,7 +59,7 @@ fn check_unchanged(view: &View, file: &Path) -> Result<(), CliError> {
         Err(error) => return Err(CliError::file("read", file, &error)),
         // A link may lead to anything; what it leads to is not looked at.
         Ok(found) if !found.is_file() => None,
-        Ok(_) => Some(crate::reading::bytes(file)?),
+        Ok(_) => Some(crate::read_file::bytes(file)?),
     };
     let is_ours = held.is_some_and(|held| {
         view.code

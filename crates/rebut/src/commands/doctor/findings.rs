@@ -3,12 +3,12 @@
 use super::deep::Probe;
 use crate::{
     app::{self, App},
-    auto::{self, Candidate, Found},
     cli::PanelArgs,
     commands::sandbox::Held,
+    data_dir::{Kept, Place},
     error::CliError,
+    model_discovery::{self, Candidate, Found},
     panel,
-    place::{Kept, Place},
 };
 use rebut_engine::{
     family::{families, only_family, planned},
@@ -165,7 +165,7 @@ impl Findings {
             signed_in: cli.signed_in,
             hint: cli.hint,
         });
-        let found = auto::among(registry, &app.clis, &servers);
+        let found = model_discovery::among(registry, &app.clis, &servers);
         let panel = panel_of(app, registry, found.clone());
         let priced = registry
             .endpoints()

@@ -1,7 +1,7 @@
 //! Commands that would fix what is missing. They are printed, never run.
 
 use super::findings::Findings;
-use crate::typed::{command, quoted};
+use crate::hint_command::{command, quoted};
 use rebut_models::cli;
 use std::path::Path;
 

@@ -2,7 +2,7 @@
 
 use super::findings::{Cli, Findings};
 use crate::{
-    auto,
+    model_discovery,
     paint::Paint,
     text::{dollars, padded},
 };
@@ -180,7 +180,7 @@ fn panel(findings: &Findings, paint: Paint) -> Vec<String> {
     let mut lines = vec![on_one_line(&panel.chosen)];
     // Where nobody can be asked, that is said already.
     let untold = findings.nameless.iter().filter(|_| findings.usable);
-    lines.extend(untold.map(|provider| paint.faint(&auto::which_model(provider))));
+    lines.extend(untold.map(|provider| paint.faint(&model_discovery::which_model(provider))));
     if let Some(family) = &panel.only_family {
         lines.push(paint.attention(&format!(
             "all judges are of one family ({}): they may err together",

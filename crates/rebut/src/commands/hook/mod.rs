@@ -6,7 +6,7 @@ mod hosts;
 
 pub use hosts::HOSTS;
 
-use super::begin::{self, Prepared};
+use super::prepare::{self, Prepared};
 use crate::{
     app::App,
     beneath::Folder,
@@ -190,7 +190,7 @@ async fn reviewed(
     match (blocks, result.merged.is_empty()) {
         (_, true) if moment != Moment::Skill => Ok(0),
         (true, _) => {
-            eprintln!("{words}");
+            warn_line!("{words}");
             Ok(BLOCK)
         }
         (false, _) => say(host, moment, &words),
@@ -232,7 +232,7 @@ async fn review(
         ..RunArgs::default()
     };
     let registry = Arc::new(app.registry()?);
-    let panel = begin::panel(app, &registry, &run.panel, &[]).await?;
+    let panel = prepare::panel(app, &registry, &run.panel, &[]).await?;
     let agents: Vec<_> = panel.agents.into_iter().filter(is_reviewer).collect();
     if hook.model.is_none() && agents.iter().any(|agent| &*agent.model == "rehearsal") {
         return Err(CliError::no_model("no model found for the reviewers")
@@ -243,7 +243,7 @@ async fn review(
         app,
         registry,
         &run,
-        (FORMAT.name, &begin::value(input)?, &config),
+        (FORMAT.name, &prepare::value(input)?, &config),
         Panel { agents, ..panel },
     )?;
     let desk = prepared.desk(app).await?;

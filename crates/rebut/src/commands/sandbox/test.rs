@@ -7,7 +7,7 @@ use crate::{
     error::CliError,
     output,
     paint::Paint,
-    reading::text_or_stdin,
+    read_file::text_or_stdin,
 };
 use rebut_engine::{
     clean::{for_people, on_one_line},
