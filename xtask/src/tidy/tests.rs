@@ -105,7 +105,7 @@ const CASES: &[Case] = &[
     },
     Case {
         rule: "one way to files",
-        path: "crates/rebut/src/commands/bench/book.rs",
+        path: "crates/rebut-app/src/data_dir/brought.rs",
         bad: "OpenOptions::new()\n  .read(true)",
         line: 1,
         good: "folder.open_or_new(name)",
