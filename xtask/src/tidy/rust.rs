@@ -173,7 +173,7 @@ pub fn one_way_to_files(tree: &Tree, complaints: &mut Vec<Complaint>) {
             let by_name = BY_NAME.iter().find(|name| calls(line, name));
             if let Some(name) = by_name.filter(|_| !in_test && !excused(&file.text, number)) {
                 let what = format!(
-                    "`{name}…)` follows links: use `beneath`, `read_file` or `atomic_file` (or say why \
+                    "`{name}…)` follows links: use `beneath`, `reading` or `replacing` (or say why \
                      not with `// tidy: …`)"
                 );
                 complaints.push(Complaint::new(&file.path, number, what));

@@ -290,10 +290,10 @@ fn every_rule_can_fail_and_pass() {
     }
     // These need long inputs, or more than one file.
     assert_eq!(
-        complaints("file length", LIB, &"\n".repeat(701))[0].line,
-        701
+        complaints("file length", LIB, &"\n".repeat(1001))[0].line,
+        1001
     );
-    assert_eq!(complaints("file length", LIB, &"\n".repeat(700)), []);
+    assert_eq!(complaints("file length", LIB, &"\n".repeat(1000)), []);
     assert_eq!(
         complaints("line length", LIB, &format!("\n// {}", "é".repeat(158)))[0].line,
         2
