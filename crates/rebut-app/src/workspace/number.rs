@@ -2,10 +2,7 @@
 //! a crash.
 
 use super::leftovers::Claim;
-use crate::{
-    beneath::Folder,
-    error::AppError,
-};
+use crate::{beneath::Folder, error::AppError};
 use std::{
     ffi::OsString,
     fs::TryLockError,
