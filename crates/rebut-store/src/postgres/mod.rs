@@ -167,6 +167,24 @@ impl PostgresStore {
         })
     }
 
+    /// Does a work that takes a debate or needs that nobody runs it. A command that has just started
+    /// has not been heard of for the time of a lease either: it waits so long before it takes what
+    /// nobody seems to run, unless something tells that somebody may.
+    async fn in_time(&self, debate: DebateId, work: impl Fn() -> Work) -> Result<(), StoreError> {
+        loop {
+            let is_new = !self.node.may_take();
+            match self.writer.work(work()).await {
+                Err(held @ (StoreError::Held { .. } | StoreError::Lost { .. })) if is_new => {
+                    if self.runner(debate).await?.is_some() {
+                        return Err(held);
+                    }
+                    tokio::time::sleep(self.node.until_steady().max(SHORTEST)).await;
+                }
+                other => return other,
+            }
+        }
+    }
+
     async fn of_debate(&self, sql: &str, debate: DebateId) -> Result<Vec<Row>, StoreError> {
         self.pool.ask(sql, &[value(uuid(debate), Type::UUID)]).await
     }
@@ -190,24 +208,13 @@ fn read<T>(
 
 #[async_trait::async_trait]
 impl Store for PostgresStore {
-    async fn append(&self, mut append: Append) -> Result<(), StoreError> {
-        loop {
-            let is_new = append.claim == Claim::Take && !self.node.may_take();
-            let again = is_new.then(|| append.clone());
-            match (self.writer.work(Work::Append(append)).await, again) {
-                // A command that has just started has not been heard of for the time of a lease
-                // either: it waits so long before it takes what nobody seems to run, unless
-                // something tells that somebody may.
-                (Err(held @ StoreError::Held { debate, .. }), Some(again)) => {
-                    if self.runner(debate).await?.is_some() {
-                        return Err(held);
-                    }
-                    tokio::time::sleep(self.node.until_steady().max(SHORTEST)).await;
-                    append = again;
-                }
-                (other, _) => return other,
-            }
+    async fn append(&self, append: Append) -> Result<(), StoreError> {
+        if append.claim == Claim::Take && !self.node.may_take() {
+            return self
+                .in_time(append.debate, || Work::Append(append.clone()))
+                .await;
         }
+        self.writer.work(Work::Append(append)).await
     }
 
     async fn page(
@@ -278,13 +285,14 @@ impl Store for PostgresStore {
     }
 
     async fn redact(&self, tombstone: Record, append: Append) -> Result<(), StoreError> {
-        self.writer
-            .work(Work::Redact(Box::new(tombstone), append))
-            .await
+        self.in_time(append.debate, || {
+            Work::Redact(Box::new(tombstone.clone()), append.clone())
+        })
+        .await
     }
 
     async fn remove(&self, debate: DebateId) -> Result<(), StoreError> {
-        self.writer.work(Work::Remove(debate)).await
+        self.in_time(debate, || Work::Remove(debate)).await
     }
 
     async fn is_removed(&self, debate: DebateId) -> Result<bool, StoreError> {
