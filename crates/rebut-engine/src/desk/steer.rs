@@ -438,8 +438,20 @@ impl Desk {
 
     /// Gives up a debate wherever its journal ends, and says where that is.
     pub(super) async fn release(&self, id: DebateId) -> Result<u64, DeskError> {
+        self.append_nothing(id, Claim::Release).await
+    }
+
+    /// Waits until what can be read of a debate is as safe as what was acknowledged. Who wrote it
+    /// may have been told that nobody knows what came of it, and waits for it no more.
+    pub async fn confirm(&self, id: DebateId) -> Result<(), DeskError> {
+        let desk = self.clone();
+        apart(async move { desk.append_nothing(id, Claim::Keep).await.map(drop) }).await
+    }
+
+    /// Appends nothing wherever the journal ends, and says where that is.
+    async fn append_nothing(&self, id: DebateId, claim: Claim) -> Result<u64, DeskError> {
         let mut append = Append {
-            claim: Claim::Release,
+            claim,
             durability: Durability::Power,
             ..Append::new(id, 0, Hash::default())
         };
