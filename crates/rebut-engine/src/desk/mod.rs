@@ -183,6 +183,11 @@ pub struct Running {
 }
 
 impl Running {
+    /// How it ended, if it has.
+    pub fn ended(&self) -> Option<Result<Arc<Outcome>, DeskError>> {
+        self.ended.borrow().clone()
+    }
+
     /// Waits for its end.
     pub async fn outcome(mut self) -> Result<Arc<Outcome>, DeskError> {
         let ended = self.ended.wait_for(Option::is_some).await;
