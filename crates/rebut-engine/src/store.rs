@@ -124,6 +124,8 @@ pub enum Changed {
     These(Vec<DebateId>),
     /// Nobody knows: word of it may have been lost, so everything has to be looked at.
     Anything,
+    /// The same, and it stays so for this reason: no word comes now. Said again and again.
+    Unheard(String),
 }
 
 /// Which records of a journal. Nothing said is all of them.

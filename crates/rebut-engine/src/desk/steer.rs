@@ -363,14 +363,23 @@ impl Desk {
             let desk = Arc::downgrade(&self.inner);
             let store = self.inner.store.clone();
             tokio::spawn(async move {
+                let mut hears = true;
                 while let Ok(changed) = store.changed_elsewhere().await {
                     let Some(inner) = Weak::upgrade(&desk) else {
                         return;
                     };
+                    let heard = !matches!(changed, Changed::Unheard(_));
                     let ids = match changed {
                         Changed::These(ids) => ids,
                         Changed::Anything => inner.known(),
+                        Changed::Unheard(why) => {
+                            if hears {
+                                inner.ears.deaf(&why);
+                            }
+                            inner.known()
+                        }
                     };
+                    hears = heard;
                     for id in ids {
                         take_in(&inner, id).await;
                         inner.ears.tell(id);

@@ -15,6 +15,7 @@ mod rows;
 mod schema;
 mod script;
 mod script_derived;
+mod server;
 mod transaction;
 mod trouble;
 mod web_session;
@@ -330,7 +331,13 @@ impl Store for PostgresStore {
     async fn changed_elsewhere(&self) -> Result<Changed, StoreError> {
         self.listener
             .get_or_init(|| Task::start(listening::listen(self.node.clone(), self.heard.clone())));
-        self.heard.changed().await
+        loop {
+            match self.heard.changed().await? {
+                // Where nothing can be read either, nothing can be looked at.
+                Changed::Unheard(_) if self.pool.ask("SELECT", &[]).await.is_err() => {}
+                changed => return Ok(changed),
+            }
+        }
     }
 
     fn may_be_unreachable(&self) -> bool {

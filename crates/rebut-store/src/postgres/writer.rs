@@ -251,7 +251,7 @@ impl Desk {
 
     /// A connection on which something may be begun.
     async fn link(&mut self) -> Result<Link, StoreError> {
-        let link = match self.link.take().filter(|link| !link.is_closed()) {
+        let link = match self.link.take().filter(|link| !link.is_over()) {
             Some(link) => link,
             None => self.node.address.reconnect().await?,
         };
@@ -294,7 +294,7 @@ impl Desk {
     /// Renews the leases, if there is a connection and anything to renew. Where that fails, the
     /// next beat is soon.
     async fn renew(&mut self) {
-        let is_connected = self.link.as_ref().is_some_and(|link| !link.is_closed());
+        let is_connected = self.link.as_ref().is_some_and(|link| !link.is_over());
         if is_connected && self.node.runs.load(Ordering::Relaxed) {
             let _ = self.transact(Doing::Renewal).await;
         }
