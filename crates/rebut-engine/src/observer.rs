@@ -23,4 +23,8 @@ pub trait Observer: Send + Sync + 'static {
 
     /// An append is tried again and again, ever more slowly; told once, not for every try.
     fn stalled(&self, _debate: DebateId, _why: &str) {}
+
+    /// No word comes of what other processes append; all is looked at again and again instead. Told
+    /// once, until word comes again.
+    fn deaf(&self, _why: &str) {}
 }

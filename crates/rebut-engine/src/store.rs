@@ -49,8 +49,8 @@ pub trait Store: Send + Sync + 'static {
     /// the append that reports it.
     async fn redact(&self, tombstone: Record, append: Append) -> Result<(), StoreError>;
 
-    /// Removes a debate and all that was derived from it. Nothing is kept but that there was one of
-    /// that id.
+    /// Removes a debate and all that was derived from it; [`StoreError::Held`] if another living
+    /// process runs it. Nothing is kept but that there was one of that id.
     async fn remove(&self, debate: DebateId) -> Result<(), StoreError>;
 
     /// Whether a debate of that id was removed, and none has come in its place.
@@ -124,6 +124,8 @@ pub enum Changed {
     These(Vec<DebateId>),
     /// Nobody knows: word of it may have been lost, so everything has to be looked at.
     Anything,
+    /// The same, and it stays so for this reason: no word comes now. Said again and again.
+    Unheard(String),
 }
 
 /// Which records of a journal. Nothing said is all of them.

@@ -213,6 +213,10 @@ impl Ledger {
                 self.write_append(append)
             }
             Work::Remove(debate) => {
+                if let Some(by) = self.claims.held_by(&self.connection, debate.as_bytes())? {
+                    let debate = *debate;
+                    return Err(Trouble::Refused(StoreError::Held { debate, by }));
+                }
                 self.ends.remove(debate);
                 let found = rows::remove(&self.connection, *debate)?;
                 if found {

@@ -16,7 +16,7 @@ use crate::{
     record::{Hash, Place, Record},
     replay::{Recorded, Recording},
     report,
-    store::{Append, Claim, Durability, Filter, Pick, StoreError},
+    store::{Append, Claim, Durability, Filter, StoreError},
     topology::kind_of,
     view::{self, View},
 };
@@ -368,8 +368,12 @@ impl Desk {
         append.claim = Claim::Release;
         let (desk, tombstone) = (self.clone(), record.tombstone());
         apart(async move {
-            desk.take_over(id, count, head).await?;
-            Ok(desk.inner.store.redact(tombstone, append).await?)
+            match desk.inner.store.redact(tombstone, append).await {
+                // Nothing was ours before.
+                Err(StoreError::Lost { debate, by }) => Err(StoreError::Held { debate, by }),
+                other => other,
+            }
+            .map_err(DeskError::from)
         })
         .await?;
         Ok(still_quoting(record, &records))
@@ -384,46 +388,13 @@ impl Desk {
                 id.short()
             )));
         }
-        // A damaged journal can be removed too: its last number rather than how many there are, and
-        // what the store says where it cannot be read.
-        let (count, head) = match self
-            .inner
-            .store
-            .pick(
-                id,
-                &Pick {
-                    most: Some(0),
-                    ..Pick::default()
-                },
-            )
-            .await
-        {
-            Err(StoreError::Unreadable { .. }) => Default::default(),
-            picked => picked?
-                .head
-                .map_or_else(Default::default, |head| (head.seq, head.hash)),
-        };
         let desk = self.clone();
         apart(async move {
-            match desk.take_over(id, count, head).await {
-                Err(DeskError::Store(StoreError::Conflict { count, head, .. })) => {
-                    desk.take_over(id, count, head).await?
-                }
-                taken => taken?,
-            }
             desk.inner.store.remove(id).await?;
             desk.inner.ears.removed(id);
             Ok(())
         })
         .await
-    }
-
-    /// Claims a debate, so that neither another process is running it nor starts to. Refused where
-    /// one does.
-    async fn take_over(&self, id: DebateId, count: u64, head: Hash) -> Result<(), DeskError> {
-        let mut append = Append::new(id, count, head);
-        append.claim = Claim::Take;
-        Ok(self.inner.store.append(append).await?)
     }
 }
 

@@ -41,7 +41,7 @@ use crate::{
 use jiff::Timestamp;
 use serde_json::Value;
 use std::{
-    collections::{BTreeSet, HashMap},
+    collections::{BTreeSet, HashMap, HashSet},
     sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError, atomic::AtomicBool},
     time::Duration,
 };
@@ -84,6 +84,8 @@ struct Inner {
     /// Debates whose runs ended here without a word in their journals, and how long those are in
     /// the database: until somebody goes on behind that, nothing more comes of them.
     halted: Mutex<HashMap<DebateId, u64>>,
+    /// Debates that were cancelled while another process held them.
+    unended: Mutex<HashSet<DebateId>>,
     patience: Arc<Patience>,
     /// Who is told of what is appended.
     ears: Arc<Subscribers>,
@@ -181,6 +183,11 @@ pub struct Running {
 }
 
 impl Running {
+    /// How it ended, if it has.
+    pub fn ended(&self) -> Option<Result<Arc<Outcome>, DeskError>> {
+        self.ended.borrow().clone()
+    }
+
     /// Waits for its end.
     pub async fn outcome(mut self) -> Result<Arc<Outcome>, DeskError> {
         let ended = self.ended.wait_for(Option::is_some).await;
@@ -220,6 +227,7 @@ impl Desk {
                 leaving: AtomicBool::new(false),
                 crashed: Mutex::default(),
                 halted: Mutex::default(),
+                unended: Mutex::default(),
                 patience: Arc::new(Patience::new(options.patience)),
                 ears: Arc::new(Subscribers::new(options.observer)),
                 listening: std::sync::Once::new(),
@@ -460,6 +468,11 @@ impl Inner {
     fn halted(&self) -> MutexGuard<'_, HashMap<DebateId, u64>> {
         // And for this one.
         self.halted.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn unended(&self) -> MutexGuard<'_, HashSet<DebateId>> {
+        // And for this one.
+        self.unended.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// Every debate that runs or is watched here.

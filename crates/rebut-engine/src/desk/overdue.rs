@@ -1,11 +1,12 @@
 //! Gates of paused debates: no run waits at them, so somebody has to see that their time is over.
+//! And paused debates that somebody cancelled while another process held them without a run.
 
 use super::Desk;
 use crate::{
     DebateId,
-    error::{DeskError, TooLate},
+    error::{DeskError, Stop, TooLate},
     gate::{GateDecided, GateOpened},
-    store::{Filter, Session, Status},
+    store::{Filter, Session, Status, StoreError},
 };
 use std::{collections::HashMap, time::Duration};
 
@@ -23,8 +24,8 @@ struct Rests {
 }
 
 impl Desk {
-    /// Records of every paused debate whose gate nobody decided in time that this is so, and gives
-    /// back those where that failed, each once for each pause.
+    /// Records of every paused debate whose gate nobody decided in time that this is so, ends those
+    /// that are cancelled, and gives back those where that failed, each once for each pause.
     pub async fn close_overdue(
         &self,
         known: &mut PausedGates,
@@ -35,7 +36,9 @@ impl Desk {
                 ..Filter::default()
             })
             .await?;
+        let cancelled = std::mem::take(&mut *self.inner.unended());
         let mut before = std::mem::take(&mut known.0);
+        before.retain(|id, _| !cancelled.contains(id));
         let mut failed = Vec::new();
         for session in paused {
             let id = session.id;
@@ -52,6 +55,8 @@ impl Desk {
             };
             match closed {
                 Ok(rests) => drop(known.0.insert(id, rests)),
+                // Another process has it, and nothing is known of it until it lets go.
+                Err(DeskError::Halted(Stop::Store(StoreError::Held { .. }) | Stop::TakenOver)) => {}
                 // Nothing is known of this one then, nor of those behind it.
                 Err(error) if error.is_away() => return Err(error),
                 Err(error) => {
@@ -86,18 +91,25 @@ impl Desk {
         self.inner.paused.notified().await;
     }
 
-    /// The gate at which a debate rests: of several the first that closes.
+    /// The gate at which a debate rests: of several the first that closes. One that was cancelled
+    /// is ended, and rests at none.
     async fn rests(&self, session: &Session) -> Result<Rests, DeskError> {
         let journal = self.open(session.id).await?;
-        let memory = journal.memory();
-        let open = memory.gates.values().filter(|gate| gate.decided.is_none());
-        let waits = open
-            .filter_map(|gate| gate.opened.as_ref())
-            .min_by_key(|gate| gate.closes_at())
-            .cloned();
+        let (is_cancelled, waits) = {
+            let memory = journal.memory();
+            let open = memory.gates.values().filter(|gate| gate.decided.is_none());
+            let waits = open
+                .filter_map(|gate| gate.opened.as_ref())
+                .min_by_key(|gate| gate.closes_at())
+                .cloned();
+            (memory.cancelled.is_some(), waits)
+        };
+        if is_cancelled {
+            self.end_cancelled(session.id).await?;
+        }
         Ok(Rests {
             since: session.updated_at.clone(),
-            waits,
+            waits: waits.filter(|_| !is_cancelled),
         })
     }
 

@@ -349,6 +349,8 @@ impl Desk {
             // Another process runs it, or has just ended it or taken it up, and learns of the event
             // above.
             Err(DeskError::Halted(Stop::Store(StoreError::Held { .. }) | Stop::TakenOver)) => {
+                // In case it only holds it and runs nothing.
+                self.inner.unended().insert(id);
                 Ok(())
             }
             other => other,
@@ -361,14 +363,23 @@ impl Desk {
             let desk = Arc::downgrade(&self.inner);
             let store = self.inner.store.clone();
             tokio::spawn(async move {
+                let mut hears = true;
                 while let Ok(changed) = store.changed_elsewhere().await {
                     let Some(inner) = Weak::upgrade(&desk) else {
                         return;
                     };
+                    let heard = !matches!(changed, Changed::Unheard(_));
                     let ids = match changed {
                         Changed::These(ids) => ids,
                         Changed::Anything => inner.known(),
+                        Changed::Unheard(why) => {
+                            if hears {
+                                inner.ears.deaf(&why);
+                            }
+                            inner.known()
+                        }
                     };
+                    hears = heard;
                     for id in ids {
                         take_in(&inner, id).await;
                         inner.ears.tell(id);
@@ -436,8 +447,20 @@ impl Desk {
 
     /// Gives up a debate wherever its journal ends, and says where that is.
     pub(super) async fn release(&self, id: DebateId) -> Result<u64, DeskError> {
+        self.append_nothing(id, Claim::Release).await
+    }
+
+    /// Waits until what can be read of a debate is as safe as what was acknowledged. Who wrote it
+    /// may have been told that nobody knows what came of it, and waits for it no more.
+    pub async fn confirm(&self, id: DebateId) -> Result<(), DeskError> {
+        let desk = self.clone();
+        apart(async move { desk.append_nothing(id, Claim::Keep).await.map(drop) }).await
+    }
+
+    /// Appends nothing wherever the journal ends, and says where that is.
+    async fn append_nothing(&self, id: DebateId, claim: Claim) -> Result<u64, DeskError> {
         let mut append = Append {
-            claim: Claim::Release,
+            claim,
             durability: Durability::Power,
             ..Append::new(id, 0, Hash::default())
         };

@@ -163,6 +163,13 @@ impl Subscribers {
         }
     }
 
+    /// Passes on that no word comes of what other processes append.
+    pub(super) fn deaf(&self, why: &str) {
+        if let Some(observer) = &self.observer {
+            observer.deaf(why);
+        }
+    }
+
     fn listen(&self, id: DebateId) -> channel::Receiver<u64> {
         let mut all = self.lock();
         if all.len() >= all.capacity() {

@@ -240,6 +240,8 @@ pub(super) async fn is_begun(
         .filter(|started| started.initiated_by == owner)
         .ok_or_else(Problem::not_found)?;
     if started.request == Some(request) {
+        // It can be read before it is as safe as an answer promises.
+        server.desk.confirm(id).await?;
         return Ok(true);
     }
     Err(Problem::unprocessable(

@@ -1,6 +1,6 @@
 //! Where the database is, and the way to it. The password in it is never shown.
 
-use super::{link::Link, trouble};
+use super::{link::Link, server::Leading, trouble};
 use rebut_engine::store::StoreError;
 use rustls_platform_verifier::BuilderVerifierExt;
 use std::{future::poll_fn, sync::Arc, time::Duration};
@@ -41,6 +41,7 @@ pub(super) struct Address {
     patience: Duration,
     shown: String,
     tls: Option<MakeRustlsConnect>,
+    leading: Leading,
 }
 
 impl Address {
@@ -74,6 +75,7 @@ impl Address {
             patience,
             shown,
             tls,
+            leading: Leading::default(),
         })
     }
 
@@ -153,7 +155,7 @@ impl Address {
                     client
                 })?,
             };
-            Link::new(client, SETTINGS).await
+            Link::new(client, SETTINGS, &self.leading).await
         };
         let doing = format!("connecting to {}", show(host));
         match timeout(self.patience, connecting).await {

@@ -72,15 +72,24 @@ impl Facts {
                 }
                 fact.append(append, me)
             }
-            Work::Remove(debate) => match std::mem::take(self.debate(*debate)) {
-                Fact {
-                    count: 0,
-                    kept: false,
-                    claim: None,
-                    ..
-                } => Err(StoreError::NotFound(debate.to_string())),
-                _ => Ok(()),
-            },
+            Work::Remove(debate) => {
+                let fact = self.debate(*debate);
+                if let Some(claim) = fact.living_but(me) {
+                    return Err(StoreError::Held {
+                        debate: *debate,
+                        by: claim.holder.clone(),
+                    });
+                }
+                match std::mem::take(fact) {
+                    Fact {
+                        count: 0,
+                        kept: false,
+                        claim: None,
+                        ..
+                    } => Err(StoreError::NotFound(debate.to_string())),
+                    _ => Ok(()),
+                }
+            }
         }
     }
 
@@ -110,6 +119,13 @@ impl Fact {
         Ok(())
     }
 
+    /// The lease of another that has not expired.
+    fn living_but(&self, me: Uuid) -> Option<&Claimed> {
+        self.claim
+            .as_ref()
+            .filter(|claim| claim.node != me && claim.is_living)
+    }
+
     /// Everything that can refuse an append.
     fn check(&self, append: &Append, me: Uuid) -> Result<(), StoreError> {
         let debate = append.debate;
@@ -127,7 +143,7 @@ impl Fact {
             return Err(conflict);
         }
         let other = self.claim.as_ref().filter(|claim| claim.node != me);
-        let living = other.filter(|claim| claim.is_living);
+        let living = self.living_but(me);
         match append.claim {
             Claim::Take if let Some(claim) = living => {
                 return Err(StoreError::Held {
@@ -185,35 +201,38 @@ mod tests {
             debate,
             by: "another process, which has let go of it since".to_owned(),
         });
-        // The lease, then what comes of: take, hold, release, keep.
+        // The lease, then what comes of: take, hold, release, keep, and a removal.
         let rows = [
-            (None, [Ok(()), gone, Ok(()), Ok(())]),
-            (lease(me, true), [Ok(()), Ok(()), Ok(()), Ok(())]),
-            (lease(me, false), [Ok(()), Ok(()), Ok(()), Ok(())]),
+            (None, [Ok(()), gone, Ok(()), Ok(()), Ok(())]),
+            (lease(me, true), [Ok(()), Ok(()), Ok(()), Ok(()), Ok(())]),
+            (lease(me, false), [Ok(()), Ok(()), Ok(()), Ok(()), Ok(())]),
             (
                 lease(other, true),
-                [held, lost.clone(), lost.clone(), Ok(())],
+                [held.clone(), lost.clone(), lost.clone(), Ok(()), held],
             ),
-            (lease(other, false), [Ok(()), lost, Ok(()), Ok(())]),
+            (lease(other, false), [Ok(()), lost, Ok(()), Ok(()), Ok(())]),
         ];
+        let append = |claim| {
+            Work::Append(Append {
+                claim,
+                ..Append::new(debate, 0, Hash::default())
+            })
+        };
         for (claim, expected) in rows {
-            let answers = [Claim::Take, Claim::Hold, Claim::Release, Claim::Keep].map(|wanted| {
-                let mut facts = Facts::new([(
-                    debate,
-                    Fact {
-                        claim: claim.clone(),
-                        ..Fact::default()
-                    },
-                )]);
-                facts
-                    .decide(
-                        &[Work::Append(Append {
-                            claim: wanted,
-                            ..Append::new(debate, 0, Hash::default())
-                        })],
-                        me,
-                    )
-                    .remove(0)
+            let works = [
+                append(Claim::Take),
+                append(Claim::Hold),
+                append(Claim::Release),
+                append(Claim::Keep),
+                Work::Remove(debate),
+            ];
+            let answers = works.map(|work| {
+                let fact = Fact {
+                    kept: true,
+                    claim: claim.clone(),
+                    ..Fact::default()
+                };
+                Facts::new([(debate, fact)]).decide(&[work], me).remove(0)
             });
             assert_eq!(answers, expected, "{claim:?}");
         }

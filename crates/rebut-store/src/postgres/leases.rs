@@ -235,10 +235,10 @@ async fn renewed(
 ) -> Result<i64, StoreError> {
     let doing = "renewing leases";
     let link = match connected.take() {
-        Some(link) if !link.is_closed() => link,
         // It broke since the last beat, whatever the next one comes to.
-        Some(_) => return Err(trouble::silent(doing)),
-        None => connect(node, writer).await?,
+        Some(link) if link.is_closed() => return Err(trouble::silent(doing)),
+        Some(link) if !link.is_over() => link,
+        _ => connect(node, writer).await?,
     };
     let answer = timeout(longest(node.lease), beat(&link, node))
         .await

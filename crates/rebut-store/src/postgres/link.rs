@@ -1,7 +1,7 @@
 //! A connection under the name that its server has for it, so that a commit that was not answered
 //! in time can be asked after: by another connection, whether it is still under way there.
 
-use super::trouble;
+use super::{server::Leading, trouble};
 use rebut_engine::store::StoreError;
 use std::{
     ops::Deref,
@@ -19,6 +19,7 @@ macro_rules! name {
 const OWN_NAME: &str = concat!(
     "SELECT ",
     name!(),
+    ", extract(epoch FROM pg_catalog.pg_postmaster_start_time())",
     " FROM pg_catalog.pg_stat_get_activity(pg_catalog.pg_backend_pid())"
 );
 const STILL_THERE: &str = concat!(
@@ -29,24 +30,47 @@ const STILL_THERE: &str = concat!(
     " = ANY ($1)"
 );
 
-/// A connection with our settings, and what its server calls it.
+/// A connection with our settings, what its server calls it, and which server that is.
 pub(super) struct Link {
     client: Client,
     name: Option<String>,
+    server: Option<String>,
+    leading: Leading,
 }
 
 impl Link {
-    /// Makes the settings, and asks for the name.
-    pub(super) async fn new(client: Client, settings: &str) -> Result<Self, Error> {
+    /// Makes the settings, and asks for the name. From now on its server is the leading one.
+    pub(super) async fn new(
+        client: Client,
+        settings: &str,
+        leading: &Leading,
+    ) -> Result<Self, Error> {
         let answers = client
             .simple_query(&format!("{settings}; {OWN_NAME}"))
             .await?;
-        let name = answers.iter().rev().find_map(|answer| match answer {
-            SimpleQueryMessage::Row(row) => row.get(0),
+        let own = answers.iter().rev().find_map(|answer| match answer {
+            SimpleQueryMessage::Row(row) => Some(row),
             _ => None,
         });
-        let name = name.map(str::to_owned);
-        Ok(Self { client, name })
+        let column = |at| own.and_then(|row| row.get(at)).map(str::to_owned);
+        let (name, server) = (column(0), column(1));
+        leading.found(&server);
+        Ok(Self {
+            client,
+            name,
+            server,
+            leading: leading.clone(),
+        })
+    }
+
+    /// Whether it is closed, or leads to a server that was left for another.
+    pub(super) fn is_over(&self) -> bool {
+        self.client.is_closed() || !self.leading.is(&self.server)
+    }
+
+    /// Waits until its server is left for another.
+    pub(super) async fn left(&self) {
+        self.leading.is_not(&self.server).await;
     }
 }
 

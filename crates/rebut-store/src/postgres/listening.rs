@@ -1,7 +1,7 @@
 //! Hearing what other nodes append: each commit says which debates grew, and a task listens on a
 //! connection of its own.
 
-use super::Node;
+use super::{Node, link::Link, trouble};
 use rebut_engine::{
     DebateId,
     store::{Changed, StoreError},
@@ -12,14 +12,18 @@ use std::{
     sync::{Arc, Mutex, MutexGuard, PoisonError},
     time::Duration,
 };
-use tokio::sync::{Notify, mpsc::unbounded_channel};
+use tokio::sync::{
+    Notify,
+    mpsc::{UnboundedSender, unbounded_channel},
+};
+use tokio_postgres::Notification;
 use uuid::Uuid;
 
 /// The server refuses longer words.
 const LONGEST_PAYLOAD: usize = 7999;
 
-/// Pause before a new attempt to listen.
-const PAUSE: Duration = Duration::from_secs(1);
+/// Pause before a new attempt to listen. While none succeeds, everything is looked at as often.
+const PAUSE: Duration = Duration::from_secs(2);
 
 /// What was heard and not fetched yet.
 #[derive(Default)]
@@ -33,6 +37,8 @@ struct State {
     debates: BTreeSet<DebateId>,
     /// Whether word may have been lost.
     anything: bool,
+    /// Why no word comes, where that was found out since it was asked last.
+    deaf: Option<StoreError>,
 }
 
 impl Heard {
@@ -43,6 +49,10 @@ impl Heard {
             {
                 let mut state = self.state();
                 let debates = mem::take(&mut state.debates);
+                if let Some(why) = state.deaf.take() {
+                    state.anything = false;
+                    return Ok(Changed::Unheard(why.to_string()));
+                }
                 if mem::take(&mut state.anything) {
                     return Ok(Changed::Anything);
                 }
@@ -58,7 +68,11 @@ impl Heard {
         match payload {
             Payload::Ours => return,
             Payload::Debates(debates) => self.state().debates.extend(debates),
-            Payload::Unclear => self.state().anything = true,
+            Payload::Unclear => {
+                let mut state = self.state();
+                (state.anything, state.deaf) = (true, None);
+            }
+            Payload::Deaf(why) => self.state().deaf = Some(why),
         }
         self.news.notify_waiters();
     }
@@ -69,20 +83,35 @@ impl Heard {
 }
 
 /// Listens for ever. What was said while nobody listened is lost, so every beginning says that
-/// anything may have changed.
+/// anything may have changed, and so does every attempt that fails.
 pub(super) async fn listen(node: Arc<Node>, heard: Arc<Heard>) {
     loop {
         let (sender, mut news) = unbounded_channel();
-        if let Ok(client) = node.address.connect_and_hear(sender).await
-            && client.batch_execute("LISTEN rebut").await.is_ok()
-        {
-            heard.tell(Payload::Unclear);
-            while let Some(notification) = news.recv().await {
-                heard.tell(read(notification.payload(), node.id));
+        match begin(&node, sender).await {
+            Ok(link) => {
+                heard.tell(Payload::Unclear);
+                let hearing = async {
+                    while let Some(notification) = news.recv().await {
+                        heard.tell(read(notification.payload(), node.id));
+                    }
+                };
+                tokio::select! {
+                    () = hearing => {}
+                    () = link.left() => {}
+                }
             }
+            Err(why) => heard.tell(Payload::Deaf(why)),
         }
         tokio::time::sleep(PAUSE).await;
     }
+}
+
+async fn begin(node: &Node, sender: UnboundedSender<Notification>) -> Result<Link, StoreError> {
+    let link = node.address.connect_and_hear(sender).await?;
+    link.batch_execute("LISTEN rebut")
+        .await
+        .map_err(|error| trouble::of("listening", &error))?;
+    Ok(link)
 }
 
 /// What a notification means.
@@ -91,6 +120,8 @@ enum Payload {
     Ours,
     Debates(Vec<DebateId>),
     Unclear,
+    /// Not of a notification: none will come, for this reason.
+    Deaf(StoreError),
 }
 
 /// The words that tell which debates a node appended to, as many as are needed.

@@ -15,6 +15,7 @@ mod rows;
 mod schema;
 mod script;
 mod script_derived;
+mod server;
 mod transaction;
 mod trouble;
 mod web_session;
@@ -167,6 +168,24 @@ impl PostgresStore {
         })
     }
 
+    /// Does a work that takes a debate or needs that nobody runs it. A command that has just started
+    /// has not been heard of for the time of a lease either: it waits so long before it takes what
+    /// nobody seems to run, unless something tells that somebody may.
+    async fn in_time(&self, debate: DebateId, work: impl Fn() -> Work) -> Result<(), StoreError> {
+        loop {
+            let is_new = !self.node.may_take();
+            match self.writer.work(work()).await {
+                Err(held @ (StoreError::Held { .. } | StoreError::Lost { .. })) if is_new => {
+                    if self.runner(debate).await?.is_some() {
+                        return Err(held);
+                    }
+                    tokio::time::sleep(self.node.until_steady().max(SHORTEST)).await;
+                }
+                other => return other,
+            }
+        }
+    }
+
     async fn of_debate(&self, sql: &str, debate: DebateId) -> Result<Vec<Row>, StoreError> {
         self.pool.ask(sql, &[value(uuid(debate), Type::UUID)]).await
     }
@@ -190,24 +209,13 @@ fn read<T>(
 
 #[async_trait::async_trait]
 impl Store for PostgresStore {
-    async fn append(&self, mut append: Append) -> Result<(), StoreError> {
-        loop {
-            let is_new = append.claim == Claim::Take && !self.node.may_take();
-            let again = is_new.then(|| append.clone());
-            match (self.writer.work(Work::Append(append)).await, again) {
-                // A command that has just started has not been heard of for the time of a lease
-                // either: it waits so long before it takes what nobody seems to run, unless
-                // something tells that somebody may.
-                (Err(held @ StoreError::Held { debate, .. }), Some(again)) => {
-                    if self.runner(debate).await?.is_some() {
-                        return Err(held);
-                    }
-                    tokio::time::sleep(self.node.until_steady().max(SHORTEST)).await;
-                    append = again;
-                }
-                (other, _) => return other,
-            }
+    async fn append(&self, append: Append) -> Result<(), StoreError> {
+        if append.claim == Claim::Take && !self.node.may_take() {
+            return self
+                .in_time(append.debate, || Work::Append(append.clone()))
+                .await;
         }
+        self.writer.work(Work::Append(append)).await
     }
 
     async fn page(
@@ -278,13 +286,14 @@ impl Store for PostgresStore {
     }
 
     async fn redact(&self, tombstone: Record, append: Append) -> Result<(), StoreError> {
-        self.writer
-            .work(Work::Redact(Box::new(tombstone), append))
-            .await
+        self.in_time(append.debate, || {
+            Work::Redact(Box::new(tombstone.clone()), append.clone())
+        })
+        .await
     }
 
     async fn remove(&self, debate: DebateId) -> Result<(), StoreError> {
-        self.writer.work(Work::Remove(debate)).await
+        self.in_time(debate, || Work::Remove(debate)).await
     }
 
     async fn is_removed(&self, debate: DebateId) -> Result<bool, StoreError> {
@@ -322,7 +331,13 @@ impl Store for PostgresStore {
     async fn changed_elsewhere(&self) -> Result<Changed, StoreError> {
         self.listener
             .get_or_init(|| Task::start(listening::listen(self.node.clone(), self.heard.clone())));
-        self.heard.changed().await
+        loop {
+            match self.heard.changed().await? {
+                // Where nothing can be read either, nothing can be looked at.
+                Changed::Unheard(_) if self.pool.ask("SELECT", &[]).await.is_err() => {}
+                changed => return Ok(changed),
+            }
+        }
     }
 
     fn may_be_unreachable(&self) -> bool {

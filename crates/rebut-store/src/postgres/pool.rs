@@ -87,7 +87,10 @@ impl Pool {
             self.unanswered.leave(link);
             return Err(trouble::silent("changing the database"));
         };
-        self.give_back(link);
+        // Another server may be the one that takes changes by now.
+        if !answer.as_ref().is_err_and(trouble::only_reads) {
+            self.give_back(link);
+        }
         answer.map_err(|error| trouble::of("changing the database", &error))
     }
 
@@ -104,15 +107,15 @@ impl Pool {
     }
 
     fn give_back(&self, link: Link) {
-        if !link.is_closed() {
+        if !link.is_over() {
             self.idle().push(link);
         }
     }
 
-    /// One that is not known to be broken.
+    /// One that is not known to be broken, nor to lead to a server that was left.
     fn living(&self) -> Option<Link> {
         let mut idle = self.idle();
-        idle.retain(|link| !link.is_closed());
+        idle.retain(|link| !link.is_over());
         idle.pop()
     }
 

@@ -11,7 +11,10 @@ use super::{
     script::{Statement, script, uuid},
 };
 use crate::transaction::Work;
-use rebut_engine::{DebateId, store::StoreError};
+use rebut_engine::{
+    DebateId,
+    store::{Durability, StoreError},
+};
 use std::{future::poll_fn, pin::Pin, task::Poll};
 use tokio_postgres::{
     Error, Row,
@@ -23,11 +26,12 @@ use tokio_postgres::{
 const STRIPES: u32 = 1024;
 
 /// Does all works that may be done, and says which. An error means that nothing was written, or
-/// that nobody knows.
+/// that nobody knows; after such an error the next transaction is told that one `broke`.
 pub(super) async fn transact(
     client: &Link,
     node: &Node,
     works: &[Work],
+    broke: bool,
 ) -> Result<Vec<Result<(), StoreError>>, Refusal> {
     let debates: Vec<DebateId> = works.iter().map(debate_of).collect();
     let locks = [
@@ -57,9 +61,23 @@ pub(super) async fn transact(
         .filter(|(_, result)| result.is_ok())
         .map(|(work, _)| work)
         .collect();
-    // Every commit before this one was waited for, so that one of nothing has nothing to wait for.
-    run(client, &script(&allowed, node)).await?;
+    let mut script = script(&allowed, node);
+    // A commit whose connection broke while it waited for a synchronous standby is there, and the
+    // standby may lack it. Whatever is found there is told behind a commit that waits, and one of
+    // nothing would not.
+    if broke || works.iter().any(confirms) {
+        script.push(Statement {
+            sql: "SELECT pg_logical_emit_message(true, 'rebut', '')".into(),
+            values: Vec::new(),
+        });
+    }
+    run(client, &script).await?;
     Ok(results)
+}
+
+/// Whether a work is only to make sure of what is there.
+fn confirms(work: &Work) -> bool {
+    matches!(work, Work::Append(append) if append.durability == Durability::Power && append.records.is_empty())
 }
 
 /// The message for [`Refusal::Incomplete`].

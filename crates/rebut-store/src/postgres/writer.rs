@@ -59,6 +59,7 @@ impl Writer {
                 link: Some(link),
                 wrote: None,
                 is_full: false,
+                broke: false,
             }
             .run(waiting),
         );
@@ -130,6 +131,8 @@ struct Desk {
     /// Whether there was no room for the last work that was refused. A smaller one may find some in
     /// a page of its table, so only a large probe says that there is room again.
     is_full: bool,
+    /// Whether a transaction came to nobody knows what, and none of works was committed since.
+    broke: bool,
 }
 
 impl Desk {
@@ -208,12 +211,13 @@ impl Desk {
         let words = "writing the database";
         match timeout(
             self.node.answer_within,
-            transact_on(&link, &self.node, doing),
+            transact_on(&link, &self.node, doing, self.broke),
         )
         .await
         {
             Ok(Ok(results)) => {
                 (self.link, self.wrote) = (Some(link), Some(Instant::now()));
+                self.broke &= !matches!(doing, Doing::Works(_));
                 Ok(results)
             }
             Ok(Err(Refusal::Answered(error))) => {
@@ -224,6 +228,7 @@ impl Desk {
                 if !matches!(told, StoreError::Unavailable(_)) && !trouble::only_reads(&error) {
                     self.take_back(link).await;
                 }
+                self.broke |= matches!(told, StoreError::Unavailable(_));
                 Err(match told {
                     StoreError::Unavailable(_) => Trouble::Away(told),
                     StoreError::Unwritable(_) => Trouble::Unwritable(told),
@@ -238,6 +243,7 @@ impl Desk {
             }
             Err(_) => {
                 self.node.unanswered.leave(link);
+                self.broke = true;
                 Err(Trouble::Away(trouble::silent(words)))
             }
         }
@@ -245,7 +251,7 @@ impl Desk {
 
     /// A connection on which something may be begun.
     async fn link(&mut self) -> Result<Link, StoreError> {
-        let link = match self.link.take().filter(|link| !link.is_closed()) {
+        let link = match self.link.take().filter(|link| !link.is_over()) {
             Some(link) => link,
             None => self.node.address.reconnect().await?,
         };
@@ -288,7 +294,7 @@ impl Desk {
     /// Renews the leases, if there is a connection and anything to renew. Where that fails, the
     /// next beat is soon.
     async fn renew(&mut self) {
-        let is_connected = self.link.as_ref().is_some_and(|link| !link.is_closed());
+        let is_connected = self.link.as_ref().is_some_and(|link| !link.is_over());
         if is_connected && self.node.runs.load(Ordering::Relaxed) {
             let _ = self.transact(Doing::Renewal).await;
         }
@@ -315,9 +321,10 @@ async fn transact_on(
     link: &Link,
     node: &Node,
     doing: Doing<'_>,
+    broke: bool,
 ) -> Result<Vec<Result<(), StoreError>>, Refusal> {
     match doing {
-        Doing::Works(works) => return transact(link, node, works).await,
+        Doing::Works(works) => return transact(link, node, works, broke).await,
         Doing::Probe { is_large } => probe::write(link, is_large).await?,
         Doing::Renewal => {
             link.batch_execute("BEGIN; SET LOCAL synchronous_commit = local")

@@ -66,6 +66,7 @@ async fn a_debate_is_run_by_one_living_process() {
     assert_eq!(runners(), 0, "nobody runs anything yet");
     assert_eq!(one.append(claim(Claim::Take)).await, Ok(()));
     assert_eq!(two.append(claim(Claim::Take)).await, held);
+    assert_eq!(two.remove(debate).await, held);
     assert_eq!(
         two.append(claim(Claim::Keep)).await,
         Ok(()),

@@ -6,7 +6,7 @@ use crate::{
     hint_command::command, live::Progress, output, telemetry, text, workspace::Workspace,
 };
 use rebut_engine::{
-    DebateId, Desk, Running,
+    DebateId, Desk, Running, Watch,
     clean::json_for_terminal,
     error::{DeskError, Stop},
     formats::Shortfall,
@@ -17,7 +17,11 @@ use rebut_engine::{
 use std::{
     io::{BufRead, IsTerminal, Write},
     sync::Arc,
+    time::Duration,
 };
+
+/// The pause before a database that is away is looked at again.
+const LOOK_AGAIN: Duration = Duration::from_millis(200);
 
 /// Shows a run until it ends, prints its result, and gives the exit code.
 pub async fn follow(
@@ -189,7 +193,7 @@ async fn watch(
     let mut interrupted = false;
     loop {
         tokio::select! {
-            next = watch.next() => match next? {
+            next = next_event(&mut watch, running) => match next? {
                 Some(record) => {
                     view.apply(&record);
                     if !is_past(&record) {
@@ -221,6 +225,22 @@ async fn watch(
     }
     progress.finish();
     Ok(view)
+}
+
+/// The next event of a run. While the database is away, the run waits for it, and so does whoever
+/// looks on: ending here would end the run, and lose what was answered meanwhile.
+async fn next_event(watch: &mut Watch, running: &Running) -> Result<Option<Record>, DeskError> {
+    loop {
+        match watch.next().await {
+            Err(error) if error.is_away() => match running.ended() {
+                None => tokio::time::sleep(LOOK_AGAIN).await,
+                Some(Ok(_)) => return Err(error),
+                // Why it ended is said best by the run itself.
+                Some(Err(_)) => return Ok(None),
+            },
+            other => return other,
+        }
+    }
 }
 
 async fn next_delta(

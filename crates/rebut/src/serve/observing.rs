@@ -67,6 +67,11 @@ impl Observer for Observing {
             &[("debate", &debate.to_string()), ("why", why)],
         );
     }
+
+    fn deaf(&self, why: &str) {
+        self.log
+            .complain("other servers are not heard", &[("why", why)]);
+    }
 }
 
 impl Observing {

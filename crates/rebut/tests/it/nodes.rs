@@ -97,6 +97,100 @@ async fn a_node_that_stood_still_writes_nothing_into_what_another_took_over() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_removal_that_fails_keeps_the_debate_from_nobody() {
+    let cluster = Cluster::start();
+    let url = cluster.database();
+    let panel = Panel::start(AT_ONCE).await;
+    let rebut = installation(&panel, &url, "");
+    let (one, other) = (Served::start(&rebut, &[]), Served::start(&rebut, &[]));
+    let id = one.begin(&at_a_gate(GATED));
+    one.follow(&id, |event| event["type"] == "gate.opened");
+    let post = |node: &Served, what: &str| {
+        node.ask("POST", &format!("/v1/debates/{id}/{what}"), None)
+            .status
+    };
+    assert!(post(&one, "pause") < 300);
+    other.follow(&id, |event| event["type"] == "debate.paused");
+    cluster.ask(
+        &url,
+        "CREATE FUNCTION public.refuse() RETURNS trigger LANGUAGE plpgsql AS
+            $$ BEGIN RAISE EXCEPTION 'no room' USING ERRCODE = '53100'; END $$;
+         CREATE TRIGGER refuse BEFORE DELETE ON rebut.events FOR EACH ROW EXECUTE FUNCTION public.refuse()",
+    );
+    let removed = one.ask("DELETE", &format!("/v1/debates/{id}"), None);
+    assert_eq!(removed.status, 503, "{removed:?}");
+    cluster.ask(&url, "DROP FUNCTION public.refuse CASCADE");
+    // What is asked for at the other node is done there.
+    assert!(post(&other, "resume") < 300);
+    assert_eq!(post(&other, "approve"), 200);
+    other.follow(&id, |event| event["type"] == "debate.completed");
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_cancel_of_a_paused_debate_is_carried_out_once_nobody_holds_it() {
+    let cluster = Cluster::start();
+    let url = cluster.database();
+    let panel = Panel::start(AT_ONCE).await;
+    let rebut = installation(&panel, &url, "");
+    let node = Served::start(&rebut, &[]);
+    let id = node.begin(&at_a_gate(GATED));
+    node.follow(&id, |event| event["type"] == "gate.opened");
+    node.ask("POST", &format!("/v1/debates/{id}/pause"), None);
+    node.follow(&id, |event| event["type"] == "debate.paused");
+    let ask = |sql: &str| cluster.ask(&url, sql);
+    while ask("SELECT count(*) FROM rebut.claims") != "0" {}
+    // A process that lives and does nothing with it.
+    ask(&format!(
+        "INSERT INTO rebut.claims (debate_id, node, holder, epoch, expires_at)
+         VALUES ('{id}', gen_random_uuid(), 'another', 1, 'infinity')"
+    ));
+    let cancelled = node.ask("POST", &format!("/v1/debates/{id}/cancel"), None);
+    assert!(cancelled.status < 300, "{cancelled:?}");
+    assert_eq!(
+        ask("SELECT status FROM rebut.debate_sessions"),
+        "paused",
+        "it is held"
+    );
+    ask("DELETE FROM rebut.claims");
+    while ask("SELECT status FROM rebut.debate_sessions") != "cancelled" {}
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_node_that_cannot_listen_says_so_and_looks() {
+    let cluster = Cluster::start();
+    let url = cluster.database();
+    cluster.ask(
+        &url,
+        "CREATE ROLE ada LOGIN; CREATE SCHEMA rebut AUTHORIZATION ada",
+    );
+    let panel = Panel::start(AT_ONCE).await;
+    let mut rebut = installation(&panel, &url.replace("postgres:pa55", "ada:pa55"), "");
+    let mut deaf = Served::start(&rebut, &[]);
+    rebut.set("REBUT_DATABASE", &url);
+    let other = Served::start(&rebut, &[]);
+    let id = deaf.begin(&at_a_gate(GATED));
+    deaf.follow(&id, |event| event["type"] == "gate.opened");
+    let listening = "FROM pg_stat_activity WHERE usename = 'ada' AND query = 'LISTEN rebut'";
+    while cluster.ask(&url, &format!("SELECT count(*) {listening}")) != "1" {}
+    // Its other connections stay.
+    cluster.ask(&url, "ALTER ROLE ada CONNECTION LIMIT 0");
+    cluster.ask(
+        &url,
+        &format!("SELECT pg_terminate_backend(pid, 60000) {listening}"),
+    );
+    let approved = other.ask("POST", &format!("/v1/debates/{id}/approve"), None);
+    assert_eq!(approved.status, 200, "{approved:?}");
+    other.follow(&id, |event| event["type"] == "debate.completed");
+    let told = deaf.until("other servers are not heard");
+    assert!(
+        told["why"]
+            .as_str()
+            .is_some_and(|why| why.contains("too many connections")),
+        "{told}"
+    );
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_database_that_crashes_makes_debates_wait_and_loses_nothing() {
     let cluster = Cluster::start();
     let mut panel = Panel::start(UNTIL_TOLD).await;

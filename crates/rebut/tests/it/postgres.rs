@@ -1,7 +1,10 @@
 //! Debates kept on a PostgreSQL server: every command works as with a file, and the password is
 //! told to nobody.
 
-use crate::rebut::{Output, Rebut, case, script_of, split_then_c};
+use crate::{
+    panel_of_three::Panel,
+    rebut::{Output, Rebut, case, script_of, split_then_c},
+};
 use rebut_testkit::postgres::{Cluster, PASSWORD};
 use serde_json::Value;
 
@@ -211,4 +214,24 @@ fn one_that_was_stopped_cannot_write_into_what_another_took_over() {
     );
     assert_eq!(rebut.events(&id), ended, "nothing of it was written");
     rebut.expect(0, &["audit", "verify", &id]);
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn replies_that_come_while_the_server_is_away_are_kept_by_the_command_that_asked() {
+    let cluster = Cluster::start();
+    let mut panel = Panel::start(|_| true).await;
+    let mut rebut = panel.installation("");
+    rebut.set("REBUT_DATABASE", &cluster.database());
+    // A number at which each judge stands by its own.
+    let question = ["decide", "Question 0001?", "-m", "mine:risk"];
+    let options = ["-O", "A=one", "-O", "B=two"];
+    let run = rebut.start(&[&question[..], &options[..]].concat());
+    panel.until_asked(3).await;
+    cluster.crash();
+    panel.let_go();
+    // It takes a server longer to be back than it takes a reply to come.
+    cluster.run();
+    let (code, said) = run.finish();
+    assert_eq!(code, 0, "{said}");
+    assert_eq!(panel.asked().into_values().collect::<Vec<_>>(), [3]);
 }

@@ -4,11 +4,14 @@
 
 use crate::{
     panel_of_three::{Panel, Turn, debate, is_split, number_of},
-    served::Served,
+    served::{Answer, Served},
 };
 use rebut_testkit::postgres::Cluster;
-use serde_json::Value;
-use std::collections::{BTreeMap, BTreeSet};
+use serde_json::{Value, json};
+use std::{
+    collections::{BTreeMap, BTreeSet},
+    thread::{self, ScopedJoinHandle},
+};
 
 const DEBATES: usize = 60;
 
@@ -40,10 +43,14 @@ fn metric(served: &Served, name: &str) -> u64 {
 
 /// Asks until the database is back.
 fn persistently(node: &Served, method: &str, path: &str) -> u16 {
+    persistently_with(node, method, path, None).status
+}
+
+fn persistently_with(node: &Served, method: &str, path: &str, body: Option<&Value>) -> Answer {
     loop {
-        let answer = node.ask(method, path, None);
+        let answer = node.ask(method, path, body);
         if answer.status != 503 {
-            return answer.status;
+            return answer;
         }
     }
 }
@@ -71,7 +78,7 @@ async fn live_debates_survive_the_promotion_of_a_standby_that_lacks_commits() {
         let noted = nodes[1].ask(
             "POST",
             &format!("/v1/debates/{id}/notes"),
-            Some(&serde_json::json!({"text": "the night shift counts"})),
+            Some(&json!({"text": "the night shift counts"})),
         );
         assert!(noted.status < 300, "{noted:?}");
     }
@@ -172,4 +179,112 @@ async fn live_debates_survive_the_promotion_of_a_standby_that_lacks_commits() {
         let (code, log) = node.finish();
         assert_eq!(code, 0, "{log}");
     }
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn nobody_stays_with_a_primary_that_only_reads_from_now_on() {
+    let primary = Cluster::start();
+    let url = primary.database();
+    let standby = primary.standby();
+    let panel = Panel::start(|_| false).await;
+    let mut rebut = panel.installation("");
+    rebut.set("REBUT_DATABASE", &primary.or(&url, &standby));
+    let nodes = [Served::start(&rebut, &[]), Served::start(&rebut, &[])];
+    let mut asked = debate(0);
+    asked["limits"] = json!({"approval_seconds": 600});
+    let waits = nodes[0].begin(&asked);
+    nodes[0].follow(&waits, |event| event["type"] == "gate.opened");
+    // No connection breaks: what is there goes on answering whoever reads.
+    standby.follow(&primary);
+    primary.ask(
+        "postgres",
+        "ALTER SYSTEM SET default_transaction_read_only = on",
+    );
+    primary.ask("postgres", "SELECT pg_reload_conf()");
+    while primary.ask("postgres", "SHOW default_transaction_read_only") != "on" {}
+    standby.promote();
+    for (node, number) in nodes.iter().zip(1..) {
+        let begun = persistently_with(node, "POST", "/v1/debates", Some(&debate(number)));
+        assert_eq!(begun.status, 202, "{begun:?}");
+        let id = begun.json()["id"].as_str().expect("an id").to_owned();
+        for path in [format!("/v1/debates/{id}"), "/readyz".to_owned()] {
+            let seen = node.ask("GET", &path, None);
+            assert_eq!(seen.status, 200, "it reads where it writes: {seen:?}");
+        }
+        node.follow(&id, |event| event["type"] == "debate.completed");
+    }
+    // What is decided at one node reaches the one that waits for it.
+    let approve = format!("/v1/debates/{waits}/approve");
+    assert_eq!(persistently(&nodes[1], "POST", &approve), 200);
+    nodes[0].follow(&waits, |event| event["type"] == "debate.completed");
+    // Nobody listens there any more. Each look takes a process of its own.
+    let listens = "SELECT count(*) FROM pg_stat_activity WHERE application_name = 'rebut' AND \
+        query LIKE 'LISTEN%'";
+    while primary.ask("postgres", listens) != "0" {}
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_start_that_was_cut_off_is_acknowledged_once_the_standby_has_it() {
+    let primary = Cluster::start();
+    let url = primary.database();
+    let standby = primary.standby();
+    let panel = Panel::start(|_| false).await;
+    let mut rebut = panel.installation("");
+    rebut.set("REBUT_DATABASE", &url);
+    let nodes = [Served::start(&rebut, &[]), Served::start(&rebut, &[])];
+    let ask = |sql: &str| primary.ask("postgres", sql);
+    ask("ALTER SYSTEM SET synchronous_standby_names = '*'");
+    ask("SELECT pg_reload_conf()");
+    while ask("SHOW synchronous_standby_names") != "*" {}
+    standby.follow(&primary);
+    standby.crash();
+    let start = |node: &Served, key: &str| {
+        let key = format!("Idempotency-Key: {key}\r\n");
+        node.ask_with(&node.token, "POST", "/v1/debates", Some(&debate(1)), &key)
+    };
+    let waits = "FROM pg_stat_activity WHERE wait_event = 'SyncRep' AND application_name = 'rebut'";
+    // Each look takes a process of its own.
+    let until_waits = |client: &ScopedJoinHandle<'_, Answer>| {
+        while ask(&format!("SELECT count(*) {waits}")) == "0" {
+            assert!(!client.is_finished(), "acknowledged without the standby");
+        }
+    };
+    let cut_off = |client: &ScopedJoinHandle<'_, Answer>| {
+        until_waits(client);
+        ask(&format!("SELECT pg_terminate_backend(pid, 60000) {waits}"));
+    };
+    thread::scope(|clients| {
+        let begun = clients.spawn(|| start(&nodes[0], "one"));
+        cut_off(&begun);
+        // It is there, and the standby does not have it.
+        assert_eq!(
+            primary.ask(&url, "SELECT count(*) FROM rebut.debate_sessions"),
+            "1"
+        );
+        cut_off(&begun);
+        until_waits(&begun);
+        standby.run();
+        let begun = begun.join().expect("an answer");
+        assert_eq!(begun.status, 202, "{begun:?}");
+        let id = begun.json()["id"].as_str().expect("an id").to_owned();
+        nodes[0].follow(&id, |event| event["type"] == "debate.completed");
+    });
+    standby.crash();
+    thread::scope(|clients| {
+        // Whoever asks again elsewhere finds it there.
+        let begun = clients.spawn(|| start(&nodes[0], "two"));
+        until_waits(&begun);
+        nodes[0].signal("STOP");
+        cut_off(&begun);
+        let again = clients.spawn(|| start(&nodes[1], "two"));
+        until_waits(&again);
+        standby.run();
+        let again = again.join().expect("an answer");
+        nodes[0].signal("CONT");
+        let begun = begun.join().expect("an answer");
+        for answer in [&again, &begun] {
+            assert_eq!(answer.status, 202, "{answer:?}");
+        }
+        assert_eq!(again.json()["id"], begun.json()["id"]);
+    });
 }
