@@ -23,8 +23,6 @@ pub(super) struct Kit {
     pub grader: &'static str,
     /// Names the worker finds the code under.
     pub code_files: &'static [&'static str],
-    /// The file name of the tests.
-    pub tests_file: &'static str,
     /// The ending of both programs' names.
     pub ending: &'static str,
     /// The arguments before the program, after the interpreter.
@@ -164,13 +162,13 @@ async fn session(
 ) -> Result<Again, Refused> {
     let (code_side, tests_side) = (
         code_spec(kit, tools, job, time),
-        tests_spec(kit, tools, tests, time),
+        tests_spec(kit, tools, time),
     );
     let asked = Instant::now();
     let mut pair = Pair::start(jail, code_side, tests_side).await?;
     time.excuse(asked.elapsed());
     let nonce = super::nonce();
-    let order = serde_json::json!({ "nonce": nonce, "style": tests.style, "skip": book.settled() });
+    let order = order(&nonce, tests, book.settled());
     let told = pair.tell(order.to_string().as_bytes()).await;
     let again = match told {
         Ok(()) => listen(kit, &mut pair, &nonce, time, book).await?,
@@ -185,6 +183,10 @@ async fn session(
     };
     *words = pair.words();
     Ok(again)
+}
+
+fn order(nonce: &str, tests: &Tests, skip: usize) -> serde_json::Value {
+    serde_json::json!({ "nonce": nonce, "style": tests.style, "skip": skip, "text": tests.text })
 }
 
 /// Listens until the pair is of no more use.
@@ -290,10 +292,10 @@ pub(super) async fn list(
     let mut pair = Pair::start(
         jail,
         code_spec(kit, tools, &nothing, &time),
-        tests_spec(kit, tools, tests, &time),
+        tests_spec(kit, tools, &time),
     )
     .await?;
-    let order = serde_json::json!({ "nonce": "", "style": tests.style, "skip": 0 });
+    let order = order("", tests, 0);
     let failed = |why: &str| Refused {
         reason: format!("the tests could not be looked at: {}", on_one_line(why)),
         fix: "`rebut sandbox test` shows what happens with some code".to_owned(),
@@ -348,11 +350,9 @@ fn code_spec(kit: &Kit, tools: &Toolchain, job: &Job, time: &Time) -> Spec {
     spec(kit, tools, "worker", files, time)
 }
 
-fn tests_spec(kit: &Kit, tools: &Toolchain, tests: &Tests, time: &Time) -> Spec {
-    let files = vec![
-        Given::text(format!("grader{}", kit.ending), kit.grader),
-        Given::text(kit.tests_file, tests.text.as_str()),
-    ];
+/// The text of the tests comes with the order, so that no path leads to it.
+fn tests_spec(kit: &Kit, tools: &Toolchain, time: &Time) -> Spec {
+    let files = vec![Given::text(format!("grader{}", kit.ending), kit.grader)];
     Spec {
         judges: true,
         ..spec(kit, tools, "grader", files, time)

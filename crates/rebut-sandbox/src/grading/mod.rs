@@ -153,7 +153,6 @@ const PYTHON: Kit = Kit {
         include_str!("python/styles.py")
     ),
     code_files: &["solution.py"],
-    tests_file: "tests.py",
     ending: ".py",
     // Nothing of the environment or a user's folders is looked at.
     arguments: &["-I", "-B", "-X", "utf8"],
@@ -195,7 +194,6 @@ const JAVASCRIPT: Kit = Kit {
         include_str!("javascript/styles.js")
     ),
     code_files: &["solution.cjs", "solution.mjs"],
-    tests_file: "tests.js",
     ending: ".js",
     arguments: &[],
     aside: true,

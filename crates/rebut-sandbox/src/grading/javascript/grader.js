@@ -165,7 +165,7 @@ function withoutImports(text) {
 const defaultOf = (made) => (made !== null && typeof made === "object" && Object.hasOwn(made, "default") ? made.default : made);
 
 async function main() {
-  const raw = fs.readFileSync("/in/tests.js", "utf8");
+  const raw = order.text;
   const text = withoutImports(raw);
   lines = text.split("\n");
   if (takesText(text)) doubt("the tests take texts for programs or paths: what the code says could be forged");

@@ -2,8 +2,6 @@
 
 import ast, doctest, importlib, re, unittest
 
-NAMED = "/in/tests.py"
-
 
 class Host:
     """What the host is told. Every word carries the run's nonce."""
@@ -105,7 +103,7 @@ class Solution(types.ModuleType):
         found = genuine(name, held["__rebut_names__"].get(name))
         if found is None or found is PEER_OWN:
             found = PEER.ask("get", held["__rebut__"], name)
-        elif isinstance(found, type) and issubclass(found, BaseException):
+        elif isinstance(found, type) and (issubclass(found, BaseException) or found.__name__ != name):
             doubt("the code offers a class that is not its own: %s" % found.__name__)
         if type(found) is Meta and name[:1].isupper() and name in NAMED_IN_TESTS:
             type.__setattr__(found, "__rebut_named__", True)
@@ -283,8 +281,7 @@ def main():
 
     PEER = Tests(wire, host)
     local_stand_ins()
-    with open(NAMED, encoding="utf-8") as file:
-        text = file.read()
+    text = io.StringIO(host.order["text"], newline=None).read()
     style = host.order["style"]
     try:
         tree = parsed(style, text)
@@ -297,7 +294,7 @@ def main():
     host.say("listed", names=static_names(style, tree), style=style)
     if needs_pytest(style, tree) and pytest_missing():
         return host.say("missing", what="pytest")
-    TREES.update({"tests.py": tree, NAMED: tree})
+    TREES["tests.py"] = tree
     NAMED_IN_TESTS.update(words_in(tree))
     if takes_text(tree):
         DOUBTS.append("the tests take texts for programs, paths or stored objects")

@@ -305,6 +305,8 @@ def pytest_style(run, text, tree, module):
     import pytest
     from _pytest.runner import runtestprotocol
 
+    path = file_for(text, tree)
+
     class Plugin:
         def __init__(self):
             self.numbers, self.problem = {}, []
@@ -315,6 +317,7 @@ def pytest_style(run, text, tree, module):
 
         @pytest.hookimpl(trylast=True)
         def pytest_collection_modifyitems(self, items):
+            os.unlink(path)
             if self.problem:
                 return
             names = [item.nodeid.split("::", 1)[1] if "::" in item.nodeid else item.nodeid for item in items]
@@ -333,11 +336,23 @@ def pytest_style(run, text, tree, module):
             return True
 
     plugin = Plugin()
-    options = ["-q", "-p", "no:cacheprovider", "-c", "/dev/null", "--rootdir=/in", "--import-mode=importlib", "-o", "python_files=tests.py", NAMED]
+    options = ["-q", "-p", "no:cacheprovider", "-c", "/dev/null", "--rootdir=" + os.path.dirname(path), "--import-mode=importlib", "-o", "python_files=tests.py", path]
     with contextlib.redirect_stdout(io.StringIO()):
         pytest.main(options, plugins=[plugin])
     if plugin.problem:
         raise RuntimeError(plugin.problem[0][-1500:])
+
+
+def file_for(text, tree):
+    """The tests as a file, which pytest wants. It is gone before the first of them runs: what the code says may become a path."""
+    import tempfile
+
+    path = os.path.join(tempfile.mkdtemp(), "tests.py")
+    with open(path, "w", encoding="utf-8") as file:
+        file.write(text)
+    linecache.cache[path] = (len(text), None, text.splitlines(True), path)
+    TREES[path] = tree
+    return path
 
 
 def told_by(reports):
