@@ -25,6 +25,8 @@ pub struct PanelRequest {
     pub models: Vec<String>,
     /// Roles, in place of the usual ones.
     pub judges: Vec<String>,
+    /// Everybody, one by one, in place of all that.
+    pub members: Vec<Member>,
 }
 
 /// A panel, and how it came about.
@@ -40,7 +42,8 @@ pub struct Panel {
 /// of the command line. `usual` are the roles when nobody says otherwise.
 pub fn wants_auto(args: &PanelRequest, config: &Config, usual: &[&str]) -> Result<bool, AppError> {
     let (everybody, single) = split_models(&args.models)?;
-    Ok(wanted(args, config).is_none()
+    Ok(args.members.is_empty()
+        && wanted(args, config).is_none()
         && everybody.is_empty()
         && roles_of(args, usual)
             .iter()
@@ -77,6 +80,7 @@ pub fn choose(
         )));
     }
     let (members, mut chosen) = match wanted {
+        _ if !args.members.is_empty() => (args.members.clone(), "as asked for".to_owned()),
         Some(name) if everybody.is_empty() => {
             (named(config, name)?, format!("panel {}", on_one_line(name)))
         }

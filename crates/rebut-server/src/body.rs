@@ -1,23 +1,21 @@
 //! Reading what a request carries: not too much, not too slowly, not too deep, and JSON only.
 
+pub use rebut_app::request::reading::{number, object, objects};
+
 use crate::problem::Problem;
 use axum::{
     body::{Body, Bytes},
     http::{HeaderMap, StatusCode, header},
 };
 use futures_util::StreamExt;
+use rebut_app::request::reading::Object;
 use serde::{
-    Deserialize, Deserializer,
-    de::{
-        DeserializeOwned, DeserializeSeed, Error, MapAccess, SeqAccess, Visitor,
-        value::MapAccessDeserializer,
-    },
+    Deserializer,
+    de::{DeserializeOwned, DeserializeSeed, Error, MapAccess, SeqAccess, Visitor},
 };
 use std::{
     collections::HashSet,
     fmt::{self, Write},
-    marker::PhantomData,
-    ops::RangeInclusive,
     time::Duration,
 };
 
@@ -69,30 +67,6 @@ pub fn parse<T: DeserializeOwned>(bytes: &[u8]) -> Result<T, Problem> {
             }
             _ => Problem::bad_request(format!("the body is not JSON: {error}")),
         })
-}
-
-/// Something that is said as an object. Serde would also take a list of its fields, which the
-/// document of the interface does not.
-struct Object<T>(T);
-
-impl<'de, T: Deserialize<'de>> Deserialize<'de> for Object<T> {
-    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        deserializer.deserialize_map(ObjectVisitor(PhantomData))
-    }
-}
-
-struct ObjectVisitor<T>(PhantomData<T>);
-
-impl<'de, T: Deserialize<'de>> Visitor<'de> for ObjectVisitor<T> {
-    type Value = Object<T>;
-
-    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("an object")
-    }
-
-    fn visit_map<A: MapAccess<'de>>(self, map: A) -> Result<Self::Value, A::Error> {
-        T::deserialize(MapAccessDeserializer::new(map)).map(Object)
-    }
 }
 
 /// Looks through JSON for an object that has a field twice: which one counts, every reader decides
@@ -166,63 +140,6 @@ impl<'de> Visitor<'de> for Once<'_> {
     }
 }
 
-/// A field that is an object.
-pub fn object<'de, T: Deserialize<'de>, D: Deserializer<'de>>(
-    deserializer: D,
-) -> Result<T, D::Error> {
-    Object::deserialize(deserializer).map(|Object(meant)| meant)
-}
-
-/// A field that is a list of objects.
-pub fn objects<'de, T: Deserialize<'de>, D: Deserializer<'de>>(
-    deserializer: D,
-) -> Result<Vec<T>, D::Error> {
-    let all = Vec::<Object<T>>::deserialize(deserializer)?;
-    Ok(all.into_iter().map(|Object(meant)| meant).collect())
-}
-
-/// A field that may hold a whole number from 0 on. In JSON Schema `7.0` is one, and some programs
-/// write all their numbers so.
-pub fn whole<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<u64>, D::Error> {
-    let Some(number) = Option::<serde_json::Number>::deserialize(deserializer)? else {
-        return Ok(None);
-    };
-    // The first number that is too large for 64 bits can be told exactly; what is below it and
-    // whole is kept exactly.
-    let from_float = |float: f64| {
-        (float.fract() == 0.0 && (0.0..18_446_744_073_709_551_616.0).contains(&float))
-            .then_some(float as u64)
-    };
-    let whole = number
-        .as_u64()
-        .or_else(|| number.as_f64().and_then(from_float));
-    whole
-        .map(Some)
-        .ok_or_else(|| D::Error::custom(format!("`{number}` is not a whole number from 0 on")))
-}
-
-/// The same within bounds, which the refusal names.
-pub fn within<'de, D: Deserializer<'de>>(
-    deserializer: D,
-    field: &str,
-    bounds: RangeInclusive<u64>,
-) -> Result<Option<u64>, D::Error> {
-    let number = whole(deserializer)?;
-    match number.filter(|number| !bounds.contains(number)) {
-        Some(number) => Err(D::Error::custom(format!(
-            "`{field}` is {} to {}, not {number}",
-            bounds.start(),
-            bounds.end()
-        ))),
-        None => Ok(number),
-    }
-}
-
-/// The same where it must be there.
-pub fn number<'de, D: Deserializer<'de>>(deserializer: D) -> Result<u64, D::Error> {
-    whole(deserializer)?.ok_or_else(|| D::Error::custom("a number is missing"))
-}
-
 async fn collect(body: Body, most: usize) -> Result<Bytes, Problem> {
     let mut stream = body.into_data_stream();
     let mut bytes = Vec::new();
@@ -288,6 +205,8 @@ fn depth(json: &[u8]) -> usize {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use rebut_app::request::reading::whole;
+    use serde::Deserialize;
 
     #[derive(Debug, Default, PartialEq, Deserialize)]
     #[serde(deny_unknown_fields, default)]

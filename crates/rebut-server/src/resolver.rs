@@ -1,18 +1,11 @@
 //! How a request becomes a debate, and what there is to choose from. Whoever starts the server
 //! knows the configuration; the server does not.
 
-use crate::{
-    body::{object, objects, whole, within},
-    webhooks::Webhooks,
-};
-use rebut_engine::{
-    DebateId, More, Start,
-    budget::{Caps, LONGEST_DEBATE},
-    error::DeskError,
-    gate::LONGEST_GATE,
-};
+use crate::webhooks::Webhooks;
+use rebut_app::request::{DebateRequest, LimitsRequest};
+use rebut_engine::{DebateId, More, Start, error::DeskError};
 use schemars::JsonSchema;
-use serde::{Deserialize, Deserializer, Serialize};
+use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 use std::sync::Arc;
 
@@ -21,10 +14,10 @@ use std::sync::Arc;
 pub trait DebateResolver: Send + Sync + 'static {
     /// Resolves a request into a debate that `by` owns: settings, panel, models, limits. Asks
     /// nobody and writes nothing.
-    async fn prepare(&self, asked: NewDebate, by: &str) -> Result<Start, Refusal>;
+    async fn prepare(&self, asked: DebateRequest, by: &str) -> Result<Start, Refusal>;
 
     /// What such a debate would take. Asks nobody.
-    async fn estimate(&self, asked: NewDebate, by: &str) -> Result<Value, Refusal>;
+    async fn estimate(&self, asked: DebateRequest, by: &str) -> Result<Value, Refusal>;
 
     /// Formats by name, each with the schema of its input and of its settings.
     fn formats(&self) -> Vec<FormatCard>;
@@ -131,7 +124,7 @@ pub struct TurnRequest {
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Change {
     /// What it may use.
-    pub limits: NewLimits,
+    pub limits: LimitsRequest,
     /// Models that are to be asked in another's place.
     pub models: Vec<String>,
     /// What a fork is to be; none where the same debate goes on.
@@ -145,106 +138,6 @@ pub struct Forked {
     pub format: String,
     /// Settings that are to differ.
     pub config: Map<String, Value>,
-}
-
-/// A debate that somebody asks for.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields)]
-#[schemars(title = "NewDebate")]
-pub struct NewDebate {
-    /// The format's name.
-    pub format: String,
-    /// The format's input, by its schema.
-    #[serde(default)]
-    pub input: Map<String, Value>,
-    /// Settings that differ from the server's own.
-    #[serde(default)]
-    pub config: Map<String, Value>,
-    /// Who takes part, by the name of a panel.
-    #[serde(default)]
-    pub panel: Option<String>,
-    /// Who takes part, one by one.
-    #[serde(default, deserialize_with = "objects")]
-    pub agents: Vec<NewAgent>,
-    /// Roles that take part, in place of the format's usual ones or of `agents`.
-    #[serde(default)]
-    pub roles: Vec<String>,
-    /// Models that play them, one after the other, in place of the server's own; `ROLE=MODEL` is
-    /// for one of them.
-    #[serde(default)]
-    pub models: Vec<String>,
-    /// What shuffles are drawn from.
-    #[serde(default, deserialize_with = "whole")]
-    pub seed: Option<u64>,
-    /// What it may use at most.
-    #[serde(default, deserialize_with = "object")]
-    pub limits: NewLimits,
-}
-
-/// Somebody who takes part.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields)]
-pub struct NewAgent {
-    /// A role that the server knows.
-    pub role: String,
-    /// The agent's name; the role's if not given.
-    #[serde(default)]
-    pub name: Option<String>,
-    /// A model that the server allows; one of its own if not given.
-    #[serde(default)]
-    pub model: Option<String>,
-    /// Models that are asked when the first cannot be.
-    #[serde(default)]
-    pub fallbacks: Vec<String>,
-}
-
-/// What a debate may use at most.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields)]
-pub struct NewLimits {
-    /// Money.
-    #[serde(default)]
-    pub cost_usd: Option<f64>,
-    /// Tokens in and out.
-    #[serde(default, deserialize_with = "whole")]
-    pub tokens: Option<u64>,
-    /// Calls.
-    #[serde(default, deserialize_with = "whole")]
-    pub calls: Option<u64>,
-    /// Seconds for a whole run, from 1 on.
-    #[serde(default, deserialize_with = "seconds")]
-    #[schemars(range(min = 1, max = LONGEST_DEBATE))]
-    pub seconds: Option<u64>,
-    /// Seconds a person may take to approve the result before the debate ends; without it, or with
-    /// 0, nobody is asked. A debate that is gone on with can be given more, not less.
-    #[serde(default, deserialize_with = "approval_seconds")]
-    #[schemars(range(max = LONGEST_GATE))]
-    pub approval_seconds: Option<u64>,
-}
-
-/// No time at all is not no limit: whoever wants that of the server leaves it out.
-fn seconds<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<u64>, D::Error> {
-    within(deserializer, "seconds", 1..=LONGEST_DEBATE)
-}
-
-fn approval_seconds<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<u64>, D::Error> {
-    within(deserializer, "approval_seconds", 0..=LONGEST_GATE)
-}
-
-impl From<NewLimits> for More {
-    fn from(limits: NewLimits) -> Self {
-        let caps = Caps {
-            cost_usd: limits.cost_usd,
-            tokens: limits.tokens,
-            calls: limits.calls,
-            unknown_prices: false,
-        };
-        Self {
-            caps,
-            debate_seconds: limits.seconds,
-            approval_seconds: limits.approval_seconds,
-        }
-    }
 }
 
 /// A format as a client needs to know it.

@@ -19,9 +19,10 @@ mod telemetry;
 mod text;
 
 use rebut_app::{
-    app, atomic_file, ballots, beneath, budget, config, context, data_dir, dry_run, estimate, git,
-    global, hint_command, idea, lessons, model_discovery, panel, problems, proposals, read_file,
-    roles, versions, webhooks, words, workspace, write_file,
+    app, atomic_file, ballots, beneath, budget, casting, config, context, data_dir, dry_run,
+    estimate, format_catalog, git, global, hint_command, idea, lessons, model_discovery, panel,
+    problems, proposals, read_file, request, resolve, roles, solve_checks, versions, webhooks,
+    words, workspace, write_file,
 };
 use std::process::ExitCode;
 

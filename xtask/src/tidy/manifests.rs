@@ -17,7 +17,7 @@ const DIRECTIONS: &[(&str, &[&str])] = &[
     ),
     ("rebut-models", &["rebut-engine"]),
     ("rebut-sandbox", &["rebut-engine"]),
-    ("rebut-server", &["rebut-engine"]),
+    ("rebut-server", &["rebut-app", "rebut-engine"]),
     ("rebut-store", &["rebut-engine"]),
     (
         "rebut-testkit",

@@ -1,8 +1,9 @@
 //! What there is to choose from, and what it would take. All of it is the front's to say.
 
 use super::json;
-use crate::{middleware::Call, problem::Problem, resolver::NewDebate};
+use crate::{middleware::Call, problem::Problem};
 use axum::response::Response;
+use rebut_app::request::DebateRequest;
 
 /// Formats.
 pub async fn formats(call: Call) -> Result<Response, Problem> {
@@ -45,7 +46,7 @@ pub async fn providers(call: Call) -> Result<Response, Problem> {
 
 /// What a debate would take.
 pub async fn estimate(call: Call) -> Result<Response, Problem> {
-    let asked: NewDebate = crate::body::parse(&call.body)?;
+    let asked: DebateRequest = crate::body::parse(&call.body)?;
     json(
         &call
             .server

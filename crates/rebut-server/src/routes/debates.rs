@@ -1,14 +1,13 @@
 //! Debates as a whole: start, list, look, remove.
 
 use super::json;
-use crate::{
-    middleware::Call, origin::only, problem::Problem, resolver::NewDebate, server::Shared,
-};
+use crate::{middleware::Call, origin::only, problem::Problem, server::Shared};
 use axum::{
     Json,
     http::{HeaderName, HeaderValue, StatusCode, header},
     response::{IntoResponse, Response},
 };
+use rebut_app::request::DebateRequest;
 use rebut_engine::{
     DebateId,
     agent::Agent,
@@ -177,7 +176,7 @@ fn format_schema(_: &mut SchemaGenerator) -> Schema {
 
 /// Starts a debate. A key of idempotency makes the id, so that it is known whatever happens.
 pub async fn create(call: Call) -> Result<Response, Problem> {
-    let asked: NewDebate = crate::body::parse(&call.body)?;
+    let asked: DebateRequest = crate::body::parse(&call.body)?;
     let owner = call.key()?.owner.clone();
     let wait = wait_of(&call);
     // Whoever runs a debate waits for a database that is away; whoever asks for one is told.

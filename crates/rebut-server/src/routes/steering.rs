@@ -8,7 +8,7 @@ use crate::{
     body::{number, object},
     middleware::Call,
     problem::Problem,
-    resolver::{Change, Forked, NewLimits},
+    resolver::{Change, Forked},
     server::Shared,
 };
 use axum::{
@@ -16,6 +16,7 @@ use axum::{
     http::StatusCode,
     response::{IntoResponse, Response},
 };
+use rebut_app::request::LimitsRequest;
 use rebut_engine::{
     DebateId, Fork,
     event::{HumanAnswered, HumanMarked},
@@ -84,7 +85,7 @@ pub struct Reason {
 pub struct More {
     /// What is left out stays as it was.
     #[serde(deserialize_with = "object")]
-    limits: NewLimits,
+    limits: LimitsRequest,
 }
 
 /// What is different in a fork.
@@ -101,7 +102,7 @@ pub struct ForkAt {
     models: BTreeMap<String, String>,
     /// What it may use; copied turns are not counted.
     #[serde(default, deserialize_with = "object")]
-    limits: NewLimits,
+    limits: LimitsRequest,
 }
 
 /// Adds a note.

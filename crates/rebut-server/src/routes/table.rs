@@ -6,9 +6,10 @@ use super::{
 };
 use crate::{
     keys::Role::{self, Admin, Approver, Viewer},
-    resolver::{FormatCard, NewDebate, PersonaCard, TurnRequest},
+    resolver::{FormatCard, PersonaCard, TurnRequest},
     webhooks::{MadeWebhook, Tested, WebhookRequest},
 };
+use rebut_app::request::DebateRequest;
 use rebut_engine::{
     audit::Audit,
     event::{GateDecided, HumanAnswered, HumanMarked},
@@ -188,7 +189,7 @@ pub const ROUTES: &[Route] = &[
         method: Method::Post,
         min_role: Some(Admin),
         headers: &["Idempotency-Key", "Prefer"],
-        body: carries::<NewDebate>(),
+        body: carries::<DebateRequest>(),
         replies: &[
             Reply {
                 headers: &["Location", "Idempotency-Replayed"],
@@ -805,7 +806,7 @@ pub const ROUTES: &[Route] = &[
     Route {
         method: Method::Post,
         reads_only: true,
-        body: carries::<NewDebate>(),
+        body: carries::<DebateRequest>(),
         replies: &[Reply::json::<Value>(200, "The estimate.")],
         ..get(
             "/v1/estimates",

@@ -2,6 +2,7 @@
 //! role, a front.
 
 use crate::wire::{Answer, Connection, request, send};
+use rebut_app::request::DebateRequest;
 use rebut_engine::{
     DebateId, Desk, DeskOptions, More, Start,
     agent::Agent,
@@ -20,9 +21,7 @@ use rebut_engine::{
 use rebut_server::{
     Metrics, Server, Settings,
     keys::{Key, Keys, Role, digest},
-    resolver::{
-        DebateResolver, FormatCard, Inbox, NewDebate, NotTaken, PersonaCard, Refusal, TurnRequest,
-    },
+    resolver::{DebateResolver, FormatCard, Inbox, NotTaken, PersonaCard, Refusal, TurnRequest},
     serve,
 };
 use rebut_testkit::{cases::Case, clock::AheadClock};
@@ -396,7 +395,7 @@ struct Prepared {
 
 #[async_trait::async_trait]
 impl DebateResolver for Prepared {
-    async fn prepare(&self, asked: NewDebate, by: &str) -> Result<Start, Refusal> {
+    async fn prepare(&self, asked: DebateRequest, by: &str) -> Result<Start, Refusal> {
         let More {
             caps,
             approval_seconds,
@@ -424,7 +423,7 @@ impl DebateResolver for Prepared {
         Ok(start)
     }
 
-    async fn estimate(&self, asked: NewDebate, by: &str) -> Result<Value, Refusal> {
+    async fn estimate(&self, asked: DebateRequest, by: &str) -> Result<Value, Refusal> {
         match asked.format.as_str() {
             "decide" => Ok(json!({ "calls": 3, "for": by })),
             other => Err(Refusal {

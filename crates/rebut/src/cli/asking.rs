@@ -181,6 +181,7 @@ impl From<&PanelArgs> for PanelRequest {
             panel: args.panel.clone(),
             models: args.models.clone(),
             judges: args.judges.clone(),
+            members: Vec::new(),
         }
     }
 }

@@ -2,7 +2,7 @@
 
 use super::{
     baseline,
-    prepare::{self, Prepared, Wanted},
+    prepare::Prepared,
     progress,
     request::{self, Case},
     server_support::{of_run, refuse},
@@ -17,12 +17,12 @@ use crate::{
     output,
     paint::Paint,
     post_actions::Afterwards,
+    resolve::{checked_question, value},
 };
 use rebut_engine::{
     agent::Agent,
     clean::on_one_line,
     formats::{
-        baselines::single,
         decide::{Choice, Input},
         weights::Weights,
     },
@@ -65,7 +65,7 @@ pub async fn ask(format: &'static str, global: &GlobalArgs, args: AskArgs) -> Re
     };
     let case = Case {
         format,
-        input: prepare::value(&input)?,
+        input: value(&input)?,
         set,
         run: args.run.clone(),
         after,
@@ -78,28 +78,20 @@ pub async fn ask(format: &'static str, global: &GlobalArgs, args: AskArgs) -> Re
 
 /// Holds a debate here whose votes are weighed, or that is compared with an arm.
 async fn hold_compared(app: &App, case: Case, args: &AskArgs) -> Result<u8, CliError> {
-    let Case {
-        format,
-        input,
-        run,
-        after,
-        ..
-    } = case;
-    let mut config = app.config.format(format)?;
     let registry = Arc::new(app.registry()?);
-    let panel = prepare::cast(
+    let mut resolved = case.resolve(app, &registry).await?;
+    let Case {
+        format, run, after, ..
+    } = case;
+    weigh(
         app,
-        &registry,
-        Wanted {
-            format,
-            input: &input,
-            config: &config,
-            panel: &(&run.panel).into(),
-        },
+        args,
+        format,
+        &mut resolved.config,
+        &resolved.panel.agents,
     )
     .await?;
-    weigh(app, args, format, &mut config, &panel.agents).await?;
-    let prepared = Prepared::new(app, registry, &run, (format, &input, &config), panel)?;
+    let prepared = Prepared::of(registry, resolved)?;
     if let Some(code) = prepared.foresee(app, &run).await? {
         return Ok(code);
     }
@@ -250,21 +242,6 @@ fn key_of(
         })
 }
 
-/// Those of a panel that are really asked: only they belong to the debate.
-pub fn who_answers(
-    format: &str,
-    config: &Value,
-    agents: Vec<Agent>,
-) -> Result<Vec<Agent>, CliError> {
-    if format != single::FORMAT.name {
-        return Ok(agents);
-    }
-    let config = single::Config::parse(config).map_err(CliError::usage)?;
-    Ok(vec![
-        config.chosen(&agents).map_err(CliError::usage)?.clone(),
-    ])
-}
-
 /// The question, options and context, from the flags or a file, and where each judge's words go.
 pub async fn input(args: &AskArgs, app: &App) -> Result<(Input, Option<PathBuf>), CliError> {
     let (mut input, feature_dir) = match (&args.from, &args.follow) {
@@ -297,18 +274,9 @@ pub async fn input(args: &AskArgs, app: &App) -> Result<(Input, Option<PathBuf>)
         input.question_id.clone_from(id);
     }
     Ok((
-        checked(&prepare::value(&input)?)?,
+        checked_question(&value(&input)?)?,
         args.feature_dir.clone().or(feature_dir),
     ))
-}
-
-/// A question as it is debated: checked, and with an id.
-pub fn checked(input: &Value) -> Result<Input, CliError> {
-    let mut input = Input::parse(input).map_err(CliError::usage)?;
-    if input.question_id.is_empty() {
-        input.question_id = slug(&input.question);
-    }
-    Ok(input)
 }
 
 /// The input of a further question: the options of an earlier debate, and what was known and said
@@ -433,18 +401,4 @@ fn read_case(file: &Path) -> Result<(Input, Option<PathBuf>), CliError> {
         input,
         case.feature_dir.filter(|dir| !dir.as_os_str().is_empty()),
     ))
-}
-
-/// A short name made of the question's words.
-fn slug(question: &str) -> String {
-    let lower = question.to_lowercase();
-    let words = lower
-        .split(|c: char| !c.is_ascii_alphanumeric())
-        .filter(|word| !word.is_empty());
-    let slug = words.take(6).collect::<Vec<_>>().join("-");
-    if slug.is_empty() {
-        "question".to_owned()
-    } else {
-        slug.chars().take(48).collect()
-    }
 }

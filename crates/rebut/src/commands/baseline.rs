@@ -1,9 +1,10 @@
 //! `--baseline`: the same question to a control arm afterwards, with as many calls, and both side
 //! by side.
 
-use super::{ask, progress};
+use super::progress;
 use crate::{
     app::App,
+    casting,
     cli::{Arm, OutputArgs},
     error::CliError,
     output,
@@ -116,7 +117,7 @@ fn arm_start(app: &App, start: &Start, debate: &View, arm: Arm) -> Result<Start,
     Ok(Start {
         format: arm.format().to_owned(),
         input: serde_json::to_value(&input).map_err(|error| CliError::failed(error.to_string()))?,
-        agents: ask::who_answers(arm.format(), &config, start.agents.clone())?,
+        agents: casting::who_answers(arm.format(), &config, start.agents.clone())?,
         limits: start.limits.map(|limits| what_is_left(limits, debate)),
         config,
         seed: debate.started.as_ref().map(|started| started.seed),

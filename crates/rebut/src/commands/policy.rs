@@ -2,11 +2,12 @@
 //! of them. A role's own file is never written.
 
 use super::{
-    prepare::{self, Prepared},
+    prepare::Prepared,
     progress::{self, Interrupts},
 };
 use crate::{
     app::App,
+    casting,
     cli::{GlobalArgs, InsightsArgs, OutputArgs, PanelArgs, PolicyCommand, ProposeArgs, RunArgs},
     debates::Debates,
     error::CliError,
@@ -14,6 +15,7 @@ use crate::{
     paint::Paint,
     panel::Panel,
     proposals::{self, Place},
+    resolve::value,
     roles,
 };
 use rebut_engine::{
@@ -162,7 +164,7 @@ async fn propose(global: &GlobalArgs, args: ProposeArgs) -> Result<u8, CliError>
     };
     let run = run_args(&args);
     let registry = Arc::new(app.registry()?);
-    let panel = prepare::panel(&app, &registry, &(&run.panel).into(), &[WRITER]).await?;
+    let panel = casting::panel(&app, &registry, &(&run.panel).into(), &[WRITER]).await?;
     let config = app.config.format(propose::FORMAT.name)?;
     let writer = Panel {
         agents: panel.agents.into_iter().take(1).collect(),
@@ -172,7 +174,7 @@ async fn propose(global: &GlobalArgs, args: ProposeArgs) -> Result<u8, CliError>
         &app,
         registry,
         &run,
-        (propose::FORMAT.name, &prepare::value(&input)?, &config),
+        (propose::FORMAT.name, value(&input)?, config),
         writer,
     )?;
     if let Some(code) = prepared.foresee(&app, &run).await? {

@@ -1,7 +1,6 @@
-//! From a request to a running debate: who takes part, what it will take, what would be sent. Every
-//! format begins here.
+//! From a resolved request to a running debate: what people are told of it before, what it will
+//! take, what would be sent.
 
-use super::{ask, challenge, evaluate, review};
 use crate::{
     app::{App, user},
     budget::Budget,
@@ -10,19 +9,16 @@ use crate::{
     dry_run,
     error::CliError,
     git::branch,
-    model_discovery::Found,
     output,
     paint::Paint,
-    panel::{self, PanelRequest},
+    panel::Panel,
+    resolve::Resolved,
 };
 use rebut_engine::{
     Desk, Start,
-    agent::Agent,
-    formats::{Format, solve},
     model::{Models, Price},
 };
 use rebut_models::Registry;
-use serde::Serialize;
 use serde_json::Value;
 use std::sync::Arc;
 
@@ -38,83 +34,6 @@ pub struct Prepared {
     chosen: String,
 }
 
-/// A debate that somebody wants, but for who takes part.
-#[derive(Clone, Copy)]
-pub struct Wanted<'a> {
-    /// The format's name.
-    pub format: &'a str,
-    /// Its input.
-    pub input: &'a Value,
-    /// Its settings, complete.
-    pub config: &'a Value,
-    /// What was said about who takes part.
-    pub panel: &'a PanelRequest,
-}
-
-/// Who takes part, by the rules of the format: the one place that knows them, whoever asks.
-pub async fn cast(
-    app: &App,
-    registry: &Registry,
-    wanted: Wanted<'_>,
-) -> Result<panel::Panel, CliError> {
-    match wanted.format {
-        "challenge" => challenge::cast(app, registry, wanted.panel).await,
-        "evaluate" => evaluate::cast(app, registry, wanted).await,
-        "review" => review::cast(app, registry, wanted).await,
-        "solve" => panel(app, registry, wanted.panel, &solve::ROLES).await,
-        format => {
-            let panel = panel(app, registry, wanted.panel, &panel::JUDGES).await?;
-            Ok(panel::Panel {
-                agents: ask::who_answers(format, wanted.config, panel.agents)?,
-                ..panel
-            })
-        }
-    }
-}
-
-/// A panel: `usual` are the roles when nobody says otherwise. Searches the machine only if somebody
-/// lacks a model.
-pub async fn panel(
-    app: &App,
-    registry: &Registry,
-    args: &PanelRequest,
-    usual: &[&str],
-) -> Result<panel::Panel, CliError> {
-    let wants_auto = panel::wants_auto(args, &app.config, usual)?;
-    let available = if wants_auto {
-        app.found(registry).await
-    } else {
-        Found::default()
-    };
-    panel::choose(args, &app.config, &app.project(), available, usual)
-}
-
-/// The request for a debate: checked by the rules of its format, before anybody is asked and paid.
-pub fn start(
-    wanted: Wanted<'_>,
-    agents: Vec<Agent>,
-    budget: Budget,
-    seed: Option<u64>,
-    by: String,
-) -> Result<Start, CliError> {
-    let format = Format::named(wanted.format)
-        .ok_or_else(|| CliError::usage(format!("there is no format `{}`", wanted.format)))?;
-    (format.check)(wanted.input, wanted.config, &agents).map_err(CliError::usage)?;
-    let start = Start {
-        format: format.name.to_owned(),
-        input: wanted.input.clone(),
-        limits: Some(budget.limits(format.name, wanted.config)?),
-        agents,
-        config: wanted.config.clone(),
-        seed,
-        initiated_by: by,
-    };
-    if format.name == solve::FORMAT.name {
-        super::solve::check_calls(&start)?;
-    }
-    Ok(start)
-}
-
 /// What a debate may use that begins: flags where they are given, else the configuration; and the
 /// time a person has to approve it.
 pub fn of_run(run: &RunArgs, config: &BudgetSection) -> Budget {
@@ -122,35 +41,37 @@ pub fn of_run(run: &RunArgs, config: &BudgetSection) -> Budget {
         .approved_within(run.approve_within.map(|span| span.0))
 }
 
-/// An input as a debate holds it.
-pub fn value(input: &impl Serialize) -> Result<Value, CliError> {
-    serde_json::to_value(input).map_err(|error| CliError::failed(error.to_string()))
-}
-
 impl Prepared {
-    /// A debate of a format with this input, these settings and this panel.
+    /// A debate that was resolved.
+    pub fn of(registry: Arc<Registry>, resolved: Resolved) -> Result<Self, CliError> {
+        let (budget, chosen) = (resolved.budget, resolved.panel.chosen.clone());
+        Ok(Self {
+            start: resolved.start(user())?,
+            models: registry.clone(),
+            registry,
+            budget,
+            chosen,
+        })
+    }
+
+    /// A debate of a format with this input, these settings and this panel, which nobody asked for
+    /// by name.
     pub fn new(
         app: &App,
         registry: Arc<Registry>,
         run: &RunArgs,
-        (format, input, config): (&str, &Value, &Value),
-        panel: panel::Panel,
+        (format, input, config): (&'static str, Value, Value),
+        panel: Panel,
     ) -> Result<Self, CliError> {
-        let budget = of_run(run, &app.config.budget);
-        let wanted = Wanted {
+        let resolved = Resolved {
             format,
             input,
             config,
-            panel: &(&run.panel).into(),
+            panel,
+            budget: of_run(run, &app.config.budget),
+            seed: run.seed,
         };
-        let start = start(wanted, panel.agents, budget, run.seed, user())?;
-        Ok(Self {
-            start,
-            models: registry.clone(),
-            registry,
-            budget,
-            chosen: panel.chosen,
-        })
+        Self::of(registry, resolved)
     }
 
     /// Where only that was asked for: prints what the first round would send and what the debate

@@ -7,17 +7,25 @@ use super::{
     request::Case,
 };
 use crate::{
-    app::App, budget::Budget, cli::OutputArgs, config::override_tables, debates::Debates,
-    error::CliError, estimate::Estimate, hint_command::command, live::Progress, output,
-    remote::Remote, serve::Card,
+    app::App,
+    budget::Budget,
+    cli::OutputArgs,
+    config::override_tables,
+    debates::Debates,
+    error::CliError,
+    estimate::Estimate,
+    format_catalog::Card,
+    hint_command::command,
+    live::Progress,
+    output,
+    remote::Remote,
+    request::{DebateRequest, LimitsRequest},
 };
 use rebut_engine::{
     DebateId, clean::on_one_line, event::Event, family::is_person, outcome::Ending, record::Record,
     view::View,
 };
-use rebut_server::resolver::{NewDebate, NewLimits};
 use serde::Deserialize;
-use serde_json::{Map, Value};
 
 /// Holds a debate at a server, from its start to what is done at its end.
 pub async fn hold(app: &App, remote: Remote, case: Case) -> Result<u8, CliError> {
@@ -44,18 +52,22 @@ pub struct Begun {
 }
 
 /// What was typed, as a request. Refuses what only whoever runs a server says.
-fn request(case: &Case, budget: Budget) -> Result<NewDebate, CliError> {
+fn request(case: &Case, budget: Budget) -> Result<DebateRequest, CliError> {
     let card = Card::named(case.format)?;
-    let asked = NewDebate {
-        format: case.format.to_owned(),
-        input: card.carried(case.input.clone()),
-        config: settings_of(case.format, &override_tables(&case.set)?)?,
-        panel: case.run.panel.panel.clone(),
-        agents: Vec::new(),
-        roles: case.run.panel.judges.clone(),
-        models: case.run.panel.models.clone(),
-        seed: case.run.seed,
+    if let Some(other) = override_tables(&case.set)?
+        .keys()
+        .find(|key| *key != case.format)
+    {
+        return Err(CliError::usage(format!(
+            "`--set {other}.…` belongs to whoever runs the server"
+        ))
+        .hint(format!("only settings of {} can be sent", case.format)));
+    }
+    let asked = case.request()?;
+    let asked = DebateRequest {
+        input: card.carried(asked.input),
         limits: limits(budget),
+        ..asked
     };
     card.check(&asked.input, &asked.config)?;
     Ok(asked)
@@ -68,8 +80,8 @@ pub fn limits(
         seconds,
         approval,
     }: Budget,
-) -> NewLimits {
-    NewLimits {
+) -> LimitsRequest {
+    LimitsRequest {
         cost_usd: caps.cost_usd,
         tokens: caps.tokens,
         calls: caps.calls,
@@ -78,22 +90,7 @@ pub fn limits(
     }
 }
 
-/// The settings of one format among changes; others would be silently lost.
-fn settings_of(format: &str, changes: &toml::Table) -> Result<Map<String, Value>, CliError> {
-    if let Some(other) = changes.keys().find(|key| *key != format) {
-        return Err(CliError::usage(format!(
-            "`--set {other}.…` belongs to whoever runs the server"
-        ))
-        .hint(format!("only settings of {format} can be sent")));
-    }
-    match changes.get(format).map(serde_json::to_value).transpose() {
-        Ok(Some(Value::Object(settings))) => Ok(settings),
-        Ok(_) => Ok(Map::new()),
-        Err(error) => Err(CliError::failed(error.to_string())),
-    }
-}
-
-async fn estimate(remote: &Remote, asked: &NewDebate, json: bool) -> Result<u8, CliError> {
+async fn estimate(remote: &Remote, asked: &DebateRequest, json: bool) -> Result<u8, CliError> {
     #[derive(Deserialize)]
     struct Told {
         #[serde(flatten)]

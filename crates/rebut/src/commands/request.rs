@@ -1,10 +1,7 @@
 //! A debate as it was typed: its input, settings, panel and limits, and what is done at its end.
 //! This machine holds it, or a server.
 
-use super::{
-    prepare::{self, Prepared, Wanted},
-    progress, remote_run,
-};
+use super::{prepare::Prepared, progress, remote_run};
 use crate::{
     app::App,
     cli::{GlobalArgs, RunArgs},
@@ -12,8 +9,11 @@ use crate::{
     error::CliError,
     post_actions::Afterwards,
     remote::Remote,
+    request::{DebateRequest, LimitsRequest},
+    resolve::{Authority, Resolved, resolve},
 };
-use serde_json::Value;
+use rebut_models::Registry;
+use serde_json::{Map, Value};
 use std::sync::Arc;
 
 /// What was typed, with everything read that it names.
@@ -65,30 +65,62 @@ impl Case {
         after.finish(app, &(&desk).into(), id, code).await
     }
 
+    /// What was typed, as the request that any surface would make of it.
+    pub fn request(&self) -> Result<DebateRequest, CliError> {
+        let RunArgs {
+            panel,
+            budget,
+            approve_within,
+            seed,
+            ..
+        } = &self.run;
+        Ok(DebateRequest {
+            format: self.format.to_owned(),
+            input: self.input.as_object().cloned().unwrap_or_default(),
+            config: settings_of(self.format, &override_tables(&self.set)?)?,
+            panel: panel.panel.clone(),
+            agents: Vec::new(),
+            roles: panel.judges.clone(),
+            models: panel.models.clone(),
+            seed: *seed,
+            limits: LimitsRequest {
+                cost_usd: budget.max_cost,
+                tokens: budget.max_tokens,
+                calls: budget.max_calls,
+                seconds: budget.max_time.map(|span| span.0),
+                approval_seconds: approve_within.map(|span| span.0),
+            },
+        })
+    }
+
+    /// The request, resolved for this machine.
+    pub async fn resolve(&self, app: &App, registry: &Registry) -> Result<Resolved, CliError> {
+        let mut resolved = resolve(app, registry, &self.request()?, Authority::Owner).await?;
+        // No request can say that: at a server it is the operator's word.
+        resolved.budget.caps.unknown_prices |= self.run.budget.allow_unknown_price;
+        Ok(resolved)
+    }
+
     /// The debate with its panel, ready to begin here; nothing where only what it would take or
     /// send was asked for and is printed.
     pub async fn prepare(&self, app: &App) -> Result<Option<Prepared>, CliError> {
-        let config = app.config.format(self.format)?;
         let registry = Arc::new(app.registry()?);
-        let wanted = Wanted {
-            format: self.format,
-            input: &self.input,
-            config: &config,
-            panel: &(&self.run.panel).into(),
-        };
-        let panel = prepare::cast(app, &registry, wanted).await?;
-        let prepared = Prepared::new(
-            app,
-            registry,
-            &self.run,
-            (self.format, &self.input, &config),
-            panel,
-        )?;
+        let resolved = self.resolve(app, &registry).await?;
+        let prepared = Prepared::of(registry, resolved)?;
         // Where something was foreseen, all is done, and well.
         Ok(prepared
             .foresee(app, &self.run)
             .await?
             .is_none()
             .then_some(prepared))
+    }
+}
+
+/// The settings of one format among changes.
+fn settings_of(format: &str, changes: &toml::Table) -> Result<Map<String, Value>, CliError> {
+    match changes.get(format).map(serde_json::to_value).transpose() {
+        Ok(Some(Value::Object(settings))) => Ok(settings),
+        Ok(_) => Ok(Map::new()),
+        Err(error) => Err(CliError::failed(error.to_string())),
     }
 }

@@ -17,6 +17,7 @@ use crate::{
     output,
     post_actions::Afterwards,
     remote::Remote,
+    request::LimitsRequest,
     text,
     workspace::{Keeping, Workspace},
 };
@@ -28,7 +29,6 @@ use rebut_engine::{
     store::{Filter, Session, Status},
     view::View,
 };
-use rebut_server::resolver::NewLimits;
 use serde_json::json;
 
 /// `rebut resume`.
@@ -122,9 +122,9 @@ async fn go_on_there(
     remote: &Remote,
     view: &View,
     id: DebateId,
-    limits: NewLimits,
+    limits: LimitsRequest,
 ) -> Result<(), CliError> {
-    if limits == NewLimits::default() && remote.standing(id).await?.is_run {
+    if limits == LimitsRequest::default() && remote.standing(id).await?.is_run {
         return Ok(());
     }
     let resumed = remote.act(id, "resume", &json!({ "limits": limits })).await;
@@ -142,7 +142,7 @@ async fn resume_all_there(
     app: &App,
     debates: &Debates,
     remote: &Remote,
-    limits: NewLimits,
+    limits: LimitsRequest,
 ) -> Result<u8, CliError> {
     let (mut running, mut left) = (Vec::new(), 0);
     for session in open_ones(debates).await? {

@@ -2,7 +2,7 @@
 
 use super::{
     code::applying,
-    prepare::{self, Prepared, Wanted},
+    prepare::Prepared,
     progress,
     request::{self, Case},
     server_support::{of_run, refuse},
@@ -18,14 +18,16 @@ use crate::{
     post_actions::Afterwards,
     problems::{self, Problem},
     read_file,
+    resolve::value,
+    solve_checks::check_tests,
     versions::winner,
 };
 use rebut_engine::{
-    DebateId, Start,
+    DebateId,
     clean::{for_people, on_one_line},
-    formats::solve::{Config, FORMAT, Input, Phase, least_calls},
+    formats::solve::{Config, FORMAT, Input, Phase},
     moves::clarify::GivenAnswer,
-    sandbox::{Style, Tests},
+    sandbox::Style,
     view::View,
 };
 use rebut_models::Registry;
@@ -58,8 +60,8 @@ pub async fn run(global: &GlobalArgs, args: SolveArgs) -> Result<u8, CliError> {
         .as_deref()
         .map_or(Ok(()), |file| applying::check_free(file, args.force))?;
     let input = input(&args, &app)?;
-    let value = prepare::value(&input)?;
-    Input::parse(&value).map_err(CliError::usage)?;
+    let typed = value(&input)?;
+    Input::parse(&typed).map_err(CliError::usage)?;
     let after = Afterwards {
         code: args.code.clone(),
         force: args.force,
@@ -67,7 +69,7 @@ pub async fn run(global: &GlobalArgs, args: SolveArgs) -> Result<u8, CliError> {
     };
     let case = Case {
         format: FORMAT.name,
-        input: value,
+        input: typed,
         set,
         run: args.run.clone(),
         after,
@@ -85,13 +87,6 @@ async fn hold_here(
     mut input: Input,
     args: &SolveArgs,
 ) -> Result<u8, CliError> {
-    let Case {
-        input: value,
-        run,
-        after,
-        ..
-    } = case;
-    let config = app.config.format(FORMAT.name)?;
     let plan = args
         .git
         .then(|| {
@@ -103,26 +98,13 @@ async fn hold_here(
         })
         .transpose()?;
     let registry = Arc::new(app.registry()?);
-    let panel = prepare::cast(
-        app,
-        &registry,
-        Wanted {
-            format: FORMAT.name,
-            input: &value,
-            config: &config,
-            panel: &(&run.panel).into(),
-        },
-    )
-    .await?;
-    (FORMAT.check)(&value, &config, &panel.agents).map_err(CliError::usage)?;
-    look_for_lessons(app, &registry, args, &config, &mut input).await?;
-    let prepared = Prepared::new(
-        app,
-        registry,
-        &run,
-        (FORMAT.name, &prepare::value(&input)?, &config),
-        panel,
-    )?;
+    let mut resolved = case.resolve(app, &registry).await?;
+    let Case { run, after, .. } = case;
+    (FORMAT.check)(&resolved.input, &resolved.config, &resolved.panel.agents)
+        .map_err(CliError::usage)?;
+    look_for_lessons(app, &registry, args, &resolved.config, &mut input).await?;
+    resolved.input = value(&input)?;
+    let prepared = Prepared::of(registry, resolved)?;
     if let Some(code) = prepared.foresee(app, &run).await? {
         return Ok(code);
     }
@@ -171,27 +153,6 @@ async fn look_for_lessons(
         }
     }
     Ok(())
-}
-
-/// Refuses a cap under which nobody's code can ever come.
-pub fn check_calls(start: &Start) -> Result<(), CliError> {
-    let least = least_calls(&start.input, &start.config, &start.agents).map_err(CliError::usage)?;
-    match start
-        .limits
-        .and_then(|limits| limits.caps.calls)
-        .filter(|cap| *cap < least)
-    {
-        None => Ok(()),
-        Some(cap) => Err(CliError::usage(format!(
-            "with {cap} calls there can be no code: the first \
-            candidates need at least {least}"
-        ))
-        .hint(format!(
-            "--max-calls {least} or more, of which {} are kept for the vote; or fewer \
-                 generators: --judges generator,judge",
-            FORMAT.closing_calls
-        ))),
-    }
 }
 
 /// What was typed, as changes of settings.
@@ -326,52 +287,6 @@ fn of_problem(input: Input, problem: Problem, args: &SolveArgs) -> Result<Input,
         entry_point: problem.entry_point.unwrap_or_default(),
         ..input
     })
-}
-
-/// Tests in which there can be none are refused before anybody is asked. Where this machine cannot
-/// look, the debate goes on without that.
-pub async fn check_tests(input: &Input, quiet: bool) -> Result<(), CliError> {
-    let sandbox = crate::app::sandbox()?;
-    for (which, text, style) in [
-        ("tests", &input.tests, input.style),
-        ("hidden tests", &input.hidden_tests, input.hidden_style),
-    ] {
-        if text.is_empty() {
-            continue;
-        }
-        match sandbox
-            .list_tests(
-                &input.language,
-                &Tests {
-                    text: text.clone(),
-                    style,
-                },
-            )
-            .await
-        {
-            Ok(Ok(_)) => {}
-            Ok(Err(why)) => {
-                let hint = format!(
-                    "nobody was asked; `rebut sandbox test --lang {}` tries tests out, --lang and \
-                     --style say what they are",
-                    input.language
-                );
-                return Err(
-                    CliError::usage(format!("the {which} cannot be used: {why}")).hint(hint),
-                );
-            }
-            Err(refused) => {
-                if !quiet {
-                    warn_line!(
-                        "the tests were not looked at beforehand: {}",
-                        on_one_line(&refused.to_string())
-                    );
-                }
-                return Ok(());
-            }
-        }
-    }
-    Ok(())
 }
 
 /// The tests of a file; none where no file is named.

@@ -1,42 +1,30 @@
-//! How requests become debates here: by the same rules as what is typed, with models, roles and
-//! limits of this machine's configuration.
+//! The server's side of what the application knows: requests of guests are resolved with models,
+//! roles and limits of this machine's configuration.
 
-use super::{
-    format_catalog::{self, Card},
-    human_inbox::DeskInbox,
-    model_allowlist::Allowed,
-    webhooks::Hooks,
-};
+use super::{human_inbox::DeskInbox, model_allowlist::Allowed, webhooks::Hooks};
 use crate::{
     app::App,
-    budget::{Budget, Span},
-    commands::{
-        archive, ask,
-        doctor::Findings,
-        prepare::{self, Wanted},
-        solve as solving,
-    },
-    config::{BudgetSection, Member, PanelSection},
+    commands::{archive, doctor::Findings},
     data_dir::Place,
     dry_run,
     error::CliError,
+    format_catalog::{self, Card, Offer},
     lessons,
-    panel::PanelRequest,
+    request::{DebateRequest, LimitsRequest},
+    resolve::{self, Authority, resolve},
     roles::{self, Source},
+    solve_checks::check_tests,
 };
 use rebut_engine::{
     DebateId, Desk, More, Start,
-    agent::{Agent, Role},
+    agent::Role,
     budget::Caps,
-    formats::{challenge, evaluate, review, solve},
+    formats::solve,
     model::{Models, Price},
 };
 use rebut_models::Registry;
 use rebut_server::{
-    resolver::{
-        Change, DebateResolver, Forked, FormatCard, Inbox, NewAgent, NewDebate, NewLimits,
-        PersonaCard, Refusal,
-    },
+    resolver::{Change, DebateResolver, Forked, FormatCard, Inbox, PersonaCard, Refusal},
     webhooks::Webhooks,
 };
 use serde_json::{Map, Value, json};
@@ -68,18 +56,18 @@ pub struct CommandFront {
 
 #[async_trait::async_trait]
 impl DebateResolver for CommandFront {
-    async fn prepare(&self, asked: NewDebate, by: &str) -> Result<Start, Refusal> {
+    async fn prepare(&self, asked: DebateRequest, by: &str) -> Result<Start, Refusal> {
         let start = self.resolve(asked, by).await.map_err(refusal)?;
         if start.format == solve::FORMAT.name {
             let input = solve::Input::parse(&start.input)
                 .map_err(CliError::usage)
                 .map_err(refusal)?;
-            solving::check_tests(&input, true).await.map_err(refusal)?;
+            check_tests(&input, true).await.map_err(refusal)?;
         }
         Ok(start)
     }
 
-    async fn estimate(&self, asked: NewDebate, by: &str) -> Result<Value, Refusal> {
+    async fn estimate(&self, asked: DebateRequest, by: &str) -> Result<Value, Refusal> {
         self.foresee(asked, by).await.map_err(refusal)
     }
 
@@ -89,7 +77,7 @@ impl DebateResolver for CommandFront {
             .iter()
             .try_for_each(|model| self.allowed.check(model))
             .map_err(refusal)?;
-        let most = self.budget(change.limits).more();
+        let most = resolve::budget(change.limits, &self.app.config.budget, self.guest()).more();
         if let Some(Forked { format, config }) = &change.fork {
             Card::named(format)
                 .and_then(|card| card.check(&Map::new(), config))
@@ -98,7 +86,7 @@ impl DebateResolver for CommandFront {
         }
         // What was not asked for stays as it was pinned; what was, is never more than the operator
         // allows.
-        let NewLimits {
+        let LimitsRequest {
             cost_usd,
             tokens,
             calls,
@@ -119,7 +107,13 @@ impl DebateResolver for CommandFront {
     }
 
     fn formats(&self) -> Vec<FormatCard> {
-        format_catalog::all()
+        let card = |offer: Offer| FormatCard {
+            name: offer.name,
+            about: offer.about,
+            input: offer.input,
+            config: offer.config,
+        };
+        format_catalog::all().into_iter().map(card).collect()
     }
 
     fn panels(&self) -> Result<Value, Refusal> {
@@ -181,44 +175,28 @@ impl DebateResolver for CommandFront {
 /// request.
 const FRESH: Duration = Duration::from_secs(30);
 
-/// The panel that a request puts together itself.
-const REQUESTED: &str = "request";
-
 impl CommandFront {
-    /// The request as a debate: everything is decided, nothing is read later.
-    async fn resolve(&self, asked: NewDebate, by: &str) -> Result<Start, CliError> {
-        let card = Card::named(&asked.format)?;
-        let format = card.format.name;
-        card.check(&asked.input, &asked.config)?;
-        let config = self.app.config.format_with(format, &asked.config)?;
-        let (app, panel) = self.seats(format, &asked).await?;
-        let input = self
-            .input(format, Value::Object(asked.input), &config, by)
-            .await?;
-        let wanted = Wanted {
-            format,
-            input: &input,
-            config: &config,
-            panel: &panel,
-        };
-        let cast = prepare::cast(&app, &self.registry, wanted).await?;
-        cast.agents
-            .iter()
-            .try_for_each(|agent| self.check_models(agent))?;
-        prepare::start(
-            wanted,
-            cast.agents,
-            self.budget(asked.limits),
-            asked.seed,
-            by.to_owned(),
-        )
+    fn guest(&self) -> Authority<'_> {
+        Authority::Guest(&*self.allowed)
     }
 
-    async fn foresee(&self, asked: NewDebate, by: &str) -> Result<Value, CliError> {
+    /// The request as a debate: everything is decided, nothing is read later.
+    async fn resolve(&self, asked: DebateRequest, by: &str) -> Result<Start, CliError> {
+        let mut resolved = resolve(&self.app, &self.registry, &asked, self.guest()).await?;
+        if resolved.format == solve::FORMAT.name {
+            let mut input = solve::Input::parse(&resolved.input).map_err(CliError::usage)?;
+            let config = solve::Config::parse(&resolved.config).map_err(CliError::usage)?;
+            lessons::give_by_words(&self.desk, by, &config, &mut input).await?;
+            resolved.input = resolve::value(&input)?;
+        }
+        resolved.start(by.to_owned())
+    }
+
+    async fn foresee(&self, asked: DebateRequest, by: &str) -> Result<Value, CliError> {
         let start = self.resolve(asked, by).await?;
         let shown = dry_run::run(self.models.clone(), start.clone()).await?;
         let estimate = dry_run::estimate(&start, &shown, &|model| self.price_of(model))?;
-        let mut value = prepare::value(&estimate)?;
+        let mut value = resolve::value(&estimate)?;
         value["words"] = estimate.words().into();
         value["models"] = start
             .agents
@@ -226,159 +204,6 @@ impl CommandFront {
             .map(|agent| json!({"agent": agent.name, "model": agent.model}))
             .collect();
         Ok(value)
-    }
-
-    /// The input as the command line would make it from what was typed.
-    async fn input(
-        &self,
-        format: &str,
-        input: Value,
-        config: &Value,
-        by: &str,
-    ) -> Result<Value, CliError> {
-        if format == solve::FORMAT.name {
-            let mut input = solve::Input::parse(&input).map_err(CliError::usage)?;
-            let config = solve::Config::parse(config).map_err(CliError::usage)?;
-            lessons::give_by_words(&self.desk, by, &config, &mut input).await?;
-            return prepare::value(&input);
-        }
-        let is_question = ![
-            challenge::FORMAT.name,
-            evaluate::FORMAT.name,
-            review::FORMAT.name,
-        ]
-        .contains(&format);
-        if is_question {
-            prepare::value(&ask::checked(&input)?)
-        } else {
-            Ok(input)
-        }
-    }
-
-    /// Who was asked for, as flags; and the configuration they are looked up in.
-    async fn seats(
-        &self,
-        format: &str,
-        asked: &NewDebate,
-    ) -> Result<(App, PanelRequest), CliError> {
-        let NewDebate {
-            panel,
-            agents,
-            roles,
-            models,
-            ..
-        } = asked;
-        let most = agents.len().max(roles.len()).max(models.len());
-        if most > MOST_AGENTS {
-            return Err(CliError::usage(format!(
-                "{most} agents; at most {MOST_AGENTS} can take part"
-            )));
-        }
-        if agents.is_empty() {
-            let flags = PanelRequest {
-                panel: panel.clone(),
-                models: models.clone(),
-                judges: roles.clone(),
-            };
-            return Ok((self.app.clone(), flags));
-        }
-        for (other, is_given) in [
-            ("panel", panel.is_some()),
-            ("roles", !roles.is_empty()),
-            ("models", !models.is_empty()),
-        ] {
-            if is_given {
-                return Err(CliError::usage(format!(
-                    "`{other}` and `agents` both say who takes part"
-                ))
-                .hint("give one of them"));
-            }
-        }
-        let own = if asked.agents.iter().all(|agent| agent.model.is_some()) {
-            Vec::new()
-        } else {
-            self.own_models(format).await?
-        };
-        let mut models = own.iter().cycle();
-        let members = asked
-            .agents
-            .iter()
-            .map(|agent| self.member(agent, &mut || models.next().cloned()))
-            .collect::<Result<_, _>>()?;
-        let mut app = self.app.clone();
-        app.config
-            .panels
-            .insert(REQUESTED.to_owned(), PanelSection { members });
-        Ok((
-            app,
-            PanelRequest {
-                panel: Some(REQUESTED.to_owned()),
-                ..PanelRequest::default()
-            },
-        ))
-    }
-
-    fn member(
-        &self,
-        agent: &NewAgent,
-        own: &mut dyn FnMut() -> Option<String>,
-    ) -> Result<Member, CliError> {
-        for named in agent.model.iter().chain(&agent.fallbacks) {
-            self.allowed.check(named)?;
-        }
-        let model = agent
-            .model
-            .clone()
-            .or_else(own)
-            .ok_or_else(|| CliError::no_model("the server has no model of its own"))?;
-        Ok(Member {
-            role: agent.role.clone(),
-            name: agent.name.clone(),
-            model,
-            fallbacks: agent.fallbacks.clone(),
-            ..Member::default()
-        })
-    }
-
-    /// The models that take part when nobody says otherwise.
-    async fn own_models(&self, format: &str) -> Result<Vec<String>, CliError> {
-        let usual: &[&str] = if format == solve::FORMAT.name {
-            &solve::ROLES
-        } else {
-            &crate::panel::JUDGES
-        };
-        let panel =
-            prepare::panel(&self.app, &self.registry, &PanelRequest::default(), usual).await?;
-        Ok(panel
-            .agents
-            .iter()
-            .map(|agent| agent.model.to_string())
-            .collect())
-    }
-
-    fn check_models(&self, agent: &Agent) -> Result<(), CliError> {
-        std::iter::once(&*agent.model)
-            .chain(agent.fallbacks.iter().map(String::as_str))
-            .try_for_each(|model| self.allowed.check(model))
-    }
-
-    /// What was asked for, but never more than the operator allows.
-    fn budget(&self, asked: NewLimits) -> Budget {
-        let approval = asked.approval_seconds;
-        let asked = BudgetSection {
-            max_cost: asked.cost_usd,
-            max_tokens: asked.tokens,
-            max_calls: asked.calls,
-            max_time: asked.seconds.map(Span),
-            allow_unknown_price: None,
-        };
-        Budget {
-            approval,
-            ..Budget::new(
-                &BudgetSection::default(),
-                &self.app.config.budget.clone().tightened_by(asked),
-            )
-        }
     }
 
     fn price_of(&self, model: &str) -> Option<Price> {
@@ -410,9 +235,6 @@ impl CommandFront {
         })
     }
 }
-
-/// More agents are no panel.
-const MOST_AGENTS: usize = 32;
 
 /// The error of a command as that of a request.
 fn refusal(error: CliError) -> Refusal {

@@ -3,7 +3,6 @@
 
 mod ageing;
 mod delivering;
-mod format_catalog;
 mod front;
 mod human_inbox;
 mod keyring;
@@ -13,7 +12,6 @@ mod model_allowlist;
 mod observing;
 pub mod webhooks;
 
-pub use format_catalog::Card;
 pub use keyring::Keyring;
 
 use crate::{

@@ -1,7 +1,7 @@
 //! Which models debates of a server may use. A request can only choose among them, so it can
 //! neither reach an address nor start a program of its own.
 
-use crate::{app::App, error::CliError};
+use crate::{app::App, error::CliError, resolve::Allowlist};
 use rebut_engine::{
     clean::on_one_line,
     family::is_person,
@@ -24,6 +24,12 @@ const REHEARSAL: &str = "rehearsal";
 /// Any person. Whoever asks for one reaches no address, starts nothing and spends nothing: it is
 /// the owner's own people who answer.
 const PERSON: &str = "human";
+
+impl Allowlist for Allowed {
+    fn check(&self, model: &str) -> Result<(), CliError> {
+        Self::check(self, model)
+    }
+}
 
 impl Allowed {
     /// The list of the configuration; without one, what the operator's own panels can come to, the

@@ -9,10 +9,10 @@ mod results;
 mod running;
 mod scoring;
 
-use super::{ask, prepare};
 use crate::{
     app::{self, App},
     budget::Budget,
+    casting,
     cli::{BenchCommand, Form as FileForm, GlobalArgs, RunArgs, SuiteArgs},
     error::CliError,
     output,
@@ -268,7 +268,7 @@ async fn who_writes(
         panel: args.panel.clone(),
         ..RunArgs::default()
     };
-    let panel = prepare::panel(app, &registry, &(&run.panel).into(), debated.usual).await?;
+    let panel = casting::panel(app, &registry, &(&run.panel).into(), debated.usual).await?;
     let mut config = app.config.format(format)?;
     if format == poll::FORMAT.name {
         let is_alone = panel.agents.len() == 1 && config.get("answers") == Some(&0.into());
@@ -279,7 +279,7 @@ async fn who_writes(
     if !app.global.quiet {
         warn_line!("{format}: {}", on_one_line(&panel.chosen));
     }
-    Ok((ask::who_answers(format, &config, panel.agents)?, config))
+    Ok((casting::who_answers(format, &config, panel.agents)?, config))
 }
 
 fn pinned(ready: &Ready) -> Pinned {

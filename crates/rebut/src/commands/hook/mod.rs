@@ -6,16 +6,18 @@ mod hosts;
 
 pub use hosts::HOSTS;
 
-use super::prepare::{self, Prepared};
+use super::prepare::Prepared;
 use crate::{
     app::App,
     beneath::Folder,
     budget::Span,
+    casting,
     cli::{BudgetArgs, GlobalArgs, HookArgs, PanelArgs, RunArgs},
     config::HookSection,
     error::CliError,
     git, output,
     panel::Panel,
+    resolve::value,
 };
 use hosts::{Host, Moment, moment};
 use rebut_engine::{
@@ -232,7 +234,7 @@ async fn review(
         ..RunArgs::default()
     };
     let registry = Arc::new(app.registry()?);
-    let panel = prepare::panel(app, &registry, &(&run.panel).into(), &[]).await?;
+    let panel = casting::panel(app, &registry, &(&run.panel).into(), &[]).await?;
     let agents: Vec<_> = panel.agents.into_iter().filter(is_reviewer).collect();
     if hook.model.is_none() && agents.iter().any(|agent| &*agent.model == "rehearsal") {
         return Err(CliError::no_model("no model found for the reviewers")
@@ -243,7 +245,7 @@ async fn review(
         app,
         registry,
         &run,
-        (FORMAT.name, &prepare::value(input)?, &config),
+        (FORMAT.name, value(input)?, config),
         Panel { agents, ..panel },
     )?;
     let desk = prepared.desk(app).await?;

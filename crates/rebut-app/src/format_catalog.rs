@@ -1,7 +1,7 @@
-//! The formats that a server offers: one row each, with the form of its input and settings and what
+//! The formats that can be asked for by name: one row each, with the form of its input and settings and what
 //! of both only the operator says.
 
-use crate::{config::Partial, error::CliError};
+use crate::{config::Partial, error::AppError};
 use rebut_engine::{
     formats::{
         FORMATS, Format,
@@ -10,7 +10,6 @@ use rebut_engine::{
     },
     suggest::suggest,
 };
-use rebut_server::resolver::FormatCard;
 use schemars::{Schema, schema_for};
 use serde_json::{Map, Value};
 
@@ -24,6 +23,17 @@ pub struct Card {
     own_input: &'static [&'static str],
     /// Settings that name models or commands.
     own_config: &'static [&'static str],
+}
+
+/// A format as a client needs to know it.
+#[derive(Clone, Debug)]
+pub struct Offer {
+    pub name: String,
+    pub about: String,
+    /// The schema of its input.
+    pub input: Value,
+    /// The schema of its settings.
+    pub config: Value,
 }
 
 /// Every format that can be asked for.
@@ -105,7 +115,7 @@ const NOT_OFFERED: &[&str] = &["triage", "propose"];
 
 impl Card {
     /// The card of a format, or an error that names the nearest.
-    pub fn named(name: &str) -> Result<&'static Self, CliError> {
+    pub fn named(name: &str) -> Result<&'static Self, AppError> {
         CARDS
             .iter()
             .find(|card| card.format.name == name)
@@ -114,7 +124,7 @@ impl Card {
                 let meant = suggest(name, known.iter().copied())
                     .map(|meant| format!("did you mean `{meant}`? "))
                     .unwrap_or_default();
-                CliError::usage(format!("there is no format `{name}`"))
+                AppError::usage(format!("there is no format `{name}`"))
                     .hint(format!("{meant}Known: {}", known.join(", ")))
             })
     }
@@ -124,7 +134,7 @@ impl Card {
         &self,
         input: &Map<String, Value>,
         config: &Map<String, Value>,
-    ) -> Result<(), CliError> {
+    ) -> Result<(), AppError> {
         let rows = [
             ("input", input, self.own_input),
             ("config", config, self.own_config),
@@ -136,7 +146,7 @@ impl Card {
         });
         match refused {
             None => Ok(()),
-            Some((part, key)) => Err(CliError::usage(format!(
+            Some((part, key)) => Err(AppError::usage(format!(
                 "`{part}.{key}` cannot be said in a request"
             ))
             .hint("it belongs to whoever runs the server; leave it out")),
@@ -145,10 +155,7 @@ impl Card {
 
     /// An input as a request carries it: without what only the server says, as long as nobody said
     /// it here either.
-    pub fn carried(&self, input: Value) -> Map<String, Value> {
-        let Value::Object(mut input) = input else {
-            return Map::new();
-        };
+    pub fn carried(&self, mut input: Map<String, Value>) -> Map<String, Value> {
         let is_empty = |value: &Value| match value {
             Value::Null => true,
             Value::String(text) => text.is_empty(),
@@ -159,8 +166,8 @@ impl Card {
         input
     }
 
-    fn for_clients(&self) -> FormatCard {
-        FormatCard {
+    fn for_clients(&self) -> Offer {
+        Offer {
             name: self.format.name.to_owned(),
             about: self.format.about.to_owned(),
             input: without((self.input)(), self.own_input),
@@ -170,7 +177,7 @@ impl Card {
 }
 
 /// Every format for clients, in the order of the engine's table.
-pub fn all() -> Vec<FormatCard> {
+pub fn all() -> Vec<Offer> {
     let rows = FORMATS
         .iter()
         .filter_map(|format| CARDS.iter().find(|card| card.format.name == format.name));
