@@ -295,7 +295,9 @@ impl<'a> Writer<'a> {
         let made = (0..count).map(|at| {
             let topic = match entries.get(at) {
                 Some(entry) => self.topic_of(entry, at),
-                None => self.topic(topic.at + at),
+                None if items["type"] == "string" => self.topic(topic.at + at),
+                // What lists are made of inside of others does not overlap.
+                None => self.topic(topic.at * 3 + at),
             };
             self.value(items, field, &Topic { about, ..topic })
         });
@@ -406,11 +408,9 @@ impl<'a> Writer<'a> {
             .split_once('“')
             .and_then(|(_, rest)| rest.split_once('”'));
         let told = quoted.map_or_else(|| short(entry.text), |(quote, _)| quote);
-        let is_known = quoted.is_some() || self.material.passages.contains(&told);
-        let quote = if is_known && !told.is_empty() {
-            on_one_line(told)
-        } else {
-            self.topic(at).quote
+        let quote = match told.is_empty() {
+            true => self.topic(at).quote,
+            false => on_one_line(told),
         };
         Topic {
             quote,
@@ -491,7 +491,16 @@ impl<'a> Writer<'a> {
         match () {
             () if about.contains("is kept") && !self.has_changed() => String::new(),
             () if about.contains("word for word") || about.contains("literally") => {
-                topic.quote.clone()
+                let stands = |passage: &&str| on_one_line(passage) == topic.quote;
+                match self
+                    .material
+                    .passages
+                    .iter()
+                    .any(|passage| stands(&passage))
+                {
+                    true => topic.quote.clone(),
+                    false => self.topic(topic.at).quote,
+                }
             }
             () if about.to_lowercase().contains("whole") => self.revised(field, topic),
             () if about.contains("as it is now") => self.moved(field, topic),
