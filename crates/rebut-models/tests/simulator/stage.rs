@@ -139,7 +139,6 @@ pub fn starts(context: &str) -> Vec<(&'static str, Start)> {
             decide("Walk, ride or stay?", 0, context),
         ),
         ("challenge", challenge("built-in")),
-        ("challenge with personas", challenge("auto")),
         (
             "evaluate",
             start(
