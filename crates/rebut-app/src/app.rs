@@ -19,7 +19,7 @@ use rebut_engine::{
     store::{Store, StoreError},
     view::View,
 };
-use rebut_models::{Clis, Registry, registry::built_in, rehearsal::RehearsalModel};
+use rebut_models::{Clis, Registry, registry::built_in, simulator::Simulator};
 use rebut_sandbox::BubbleSandbox;
 use rebut_store::{PostgresOptions, PostgresStore, SqliteStore};
 use std::{
@@ -124,7 +124,7 @@ impl App {
             .with("cli", Arc::new(program))
             .with(
                 "rehearsal",
-                Arc::new(|_: &str| Ok(Arc::new(RehearsalModel) as Arc<dyn Model>)),
+                Arc::new(|_: &str| Ok(Arc::new(Simulator) as Arc<dyn Model>)),
             )
             .with("human", Arc::new(move |name: &str| human(name, asks))))
     }

@@ -7,13 +7,13 @@ use rebut_engine::{
     memory_store::MemoryStore,
     report,
 };
-use rebut_models::{Registry, rehearsal::RehearsalModel};
+use rebut_models::{Registry, simulator::Simulator};
 use std::{collections::BTreeMap, error::Error, sync::Arc};
 
 #[tokio::main]
 async fn main() -> Result<(), Box<dyn Error>> {
     let models = Registry::new(".", &BTreeMap::new(), &|_| None)?
-        .with("rehearsal", Arc::new(|_| Ok(Arc::new(RehearsalModel))));
+        .with("rehearsal", Arc::new(|_| Ok(Arc::new(Simulator))));
     let desk = Desk::new(Arc::new(MemoryStore::new()), Arc::new(models));
     let option = |id: &str, label: &str| Choice {
         id: id.into(),

@@ -22,6 +22,24 @@ impl Prompt {
         self.user.get(range.clone())
     }
 
+    /// What stands between fences as data or as a note, by hole: the case without rules and roles.
+    pub fn material(&self) -> impl Iterator<Item = (&'static str, &str)> {
+        let is_material = |start: usize| {
+            let fence = self.user[..start].strip_suffix(">>>\n");
+            let label = fence.and_then(|before| before.rsplit_once("<<<"));
+            label.is_some_and(|(_, word)| {
+                [Label::Data, Label::Note]
+                    .iter()
+                    .any(|kind| word.starts_with(kind.word()))
+            })
+        };
+        let parts = self
+            .parts
+            .iter()
+            .filter(move |(_, range)| is_material(range.start));
+        parts.map(|(name, range)| (*name, &self.user[range.clone()]))
+    }
+
     /// How many bytes of the user part's beginning stay the same over a debate, for providers that
     /// are told what to keep: up to the first blank line after the last of the leading holes that
     /// do not grow.

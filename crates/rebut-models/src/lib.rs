@@ -1,4 +1,4 @@
-//! Who answers a turn: endpoints over HTTP, agent CLIs, scripts, the built-in rehearsal. No
+//! Who answers a turn: endpoints over HTTP, agent CLIs, scripts, the built-in simulator. No
 //! environment is read here.
 
 pub mod address;
@@ -9,8 +9,8 @@ pub mod key;
 mod probing;
 mod provider;
 pub mod registry;
-pub mod rehearsal;
 pub mod script;
+pub mod simulator;
 pub mod status;
 
 pub use cli::{CliData, Clis};

@@ -12,7 +12,7 @@ use rebut_engine::{
     outcome::{Ending, Outcome},
     store::Store,
 };
-use rebut_models::rehearsal::RehearsalModel;
+use rebut_models::simulator::Simulator;
 use rebut_testkit::{cases::Case, clock::SimulatedClock, toy_sandbox::ToySandbox};
 use serde::Deserialize;
 use serde_json::{Value, json};
@@ -95,7 +95,7 @@ const HIDDEN: &str = "zebracanary: has quixotic\nokapicanary: lacks mellifluous\
 #[tokio::test(start_paused = true)]
 async fn every_subset_of_the_phases_runs_and_nobody_is_told_a_hidden_test() {
     let model = Arc::new(Overheard {
-        inner: RehearsalModel,
+        inner: Simulator,
         told: Mutex::default(),
     });
     for bits in 0..256_u32 {

@@ -6,14 +6,14 @@ use crate::text;
 use rebut_engine::{
     Desk, Start, agent::Role, error::DeskError, formats::decide, memory_store::MemoryStore,
 };
-use rebut_models::{Registry, rehearsal::RehearsalModel};
+use rebut_models::{Registry, simulator::Simulator};
 use std::{collections::BTreeMap, sync::Arc};
 
 async fn ask() -> Result<String, DeskError> {
     let no_keys = |_: &str| None;
     let models =
         Registry::new(".", &BTreeMap::new(), &no_keys).expect("the built-in providers are valid");
-    let models = models.with("rehearsal", Arc::new(|_| Ok(Arc::new(RehearsalModel))));
+    let models = models.with("rehearsal", Arc::new(|_| Ok(Arc::new(Simulator))));
     let desk = Desk::new(Arc::new(MemoryStore::new()), Arc::new(models));
 
     let choice = |id: &str, label: &str| serde_json::json!({"id": id, "label": label});

@@ -39,12 +39,9 @@ fn triage_by_a_model_is_a_turn_like_any_other() {
     assert_eq!(json["verdict"]["worth_a_debate"], false);
     assert_eq!(json["rules"]["scope_critical"], true);
     rebut.expect(0, &["audit", "verify", "last"]);
-    assert_eq!(
-        rebut
-            .run(&["triage", "Should we rewrite billing?", "-m", "rehearsal"])
-            .code,
-        4,
-        "the rehearsal cannot play this"
+    rebut.expect(
+        0,
+        &["triage", "Should we rewrite billing?", "-m", "rehearsal"],
     );
 }
 

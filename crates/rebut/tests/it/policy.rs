@@ -212,8 +212,7 @@ fn a_proposal_is_written_beside_and_no_role_is_touched() {
     assert_eq!(rehearsed.code, 0, "{}", rehearsed.stderr);
     let text = rebut.read("reviewers/prompts/security.txt");
     assert!(
-        text.contains("You look for what an attacker could do.")
-            && text.contains("good calibration"),
+        text.contains("You look for what an attacker could do.") && text.contains('“'),
         "{text}"
     );
     assert!(

@@ -475,7 +475,7 @@ fn a_change_is_found_whatever_its_file_is_called_and_wherever_it_lies() {
             "-m",
             "rehearsal",
             "--fail-on",
-            "high",
+            "low",
         ]);
         let reviewed = command
             .current_dir(rebut.path(below))
@@ -604,11 +604,10 @@ fn texts_that_cannot_be_reviewed_are_refused_and_a_piped_one_is_read() {
     let output = child.wait_with_output().expect("an end");
     let result: Value = serde_json::from_slice(&output.stdout).expect("JSON");
     assert_eq!(result["topic"], "standard input");
-    assert_eq!(result["result"]["merged"][0]["by"], "security");
     assert!(
         result["result"]["edited"]
             .as_str()
-            .is_some_and(|text| text.contains("Say who may reach")),
+            .is_some_and(|text| text.starts_with("Read the environment") && text.contains("\n- ")),
         "{result}"
     );
 }
