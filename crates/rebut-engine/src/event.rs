@@ -10,10 +10,9 @@ use crate::{
         CodeRecorded, ConflictsFound, LessonRecorded, MergeRecorded, PersonaRecorded,
         ReflectionRecorded, Ruling, ScoreAdjusted, ToolCalled,
     },
-    model::{Fault, FaultKind, Finish, Usage},
+    model::{Fault, Finish, Usage},
     outcome::{Absence, Ending, Outcome},
     record::{Hash, Record},
-    reply::Reading,
     run_code::{RunCompleted, RunStarted},
 };
 
@@ -175,21 +174,6 @@ pub struct Started {
     /// debate.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub request: Option<Hash>,
-    /// Whether only whole replies count. Older journals do not say so: there, one whose tail is
-    /// missing may have counted.
-    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
-    pub whole_replies: bool,
-}
-
-impl Started {
-    /// By which rules replies of this debate are read out of their texts.
-    pub fn reading(&self) -> Reading {
-        if self.whole_replies {
-            Reading::Whole
-        } else {
-            Reading::Mending
-        }
-    }
 }
 
 /// Limits of a run.
@@ -288,9 +272,8 @@ pub struct TurnFailed {
 
 impl TurnFailed {
     /// Whether it takes back a call that is on record as begun: no connection could be made.
-    /// Journals of before also hold calls to those who were spared.
     pub fn takes_back_its_call(&self) -> bool {
-        self.fault.kind.is_before_sending() || self.fault.kind == FaultKind::Spared && !self.unsent
+        self.fault.kind.is_before_sending()
     }
 }
 

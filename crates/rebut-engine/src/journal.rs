@@ -682,12 +682,8 @@ impl Memory {
         gate.opened = Some(opened);
     }
 
-    /// The first recorded decision is the decision. Journals of before may hold one that came after
-    /// the end, and decides nothing.
+    /// The first recorded decision is the decision.
     fn decide_gate(&mut self, decided: GateDecided) {
-        if self.outcome.is_some() {
-            return;
-        }
         self.gates
             .entry(decided.gate.clone())
             .or_default()

@@ -224,7 +224,9 @@ impl From<StoreError> for CliError {
                 "nothing acknowledged is \
                 lost; try again when it is back",
             ),
-            StoreError::Conflict { .. } | StoreError::Newer { .. } => Self::failed(message),
+            StoreError::Conflict { .. } | StoreError::Newer { .. } | StoreError::Older { .. } => {
+                Self::failed(message)
+            }
         }
     }
 }
