@@ -19,7 +19,7 @@ use crate::{
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
-use std::{cell::RefCell, collections::BTreeMap, sync::Arc};
+use std::{collections::BTreeMap, sync::Arc};
 
 macro_rules! events {
     ($($(#[$doc:meta])* $variant:ident($data:ty) = $kind:literal,)*) => {
@@ -53,25 +53,11 @@ macro_rules! events {
     };
 }
 
-/// Data as JSON text. It is written into a buffer that is used again and again, and copied into a
-/// string of just its size: journals are made of many small texts, and each would otherwise grow by
-/// several steps.
+/// Data as JSON text.
 pub(crate) fn json_text(data: &impl Serialize) -> String {
-    thread_local! {
-        static ROOM: RefCell<Vec<u8>> = const { RefCell::new(Vec::new()) };
-    }
-    ROOM.with_borrow_mut(|room| {
-        room.clear();
-        // Every type here is made of strings, finite numbers, lists and maps with string keys.
-        serde_json::to_writer(&mut *room, data).expect("event data is always JSON");
-        let text = std::str::from_utf8(room).expect("JSON is text").to_owned();
-        room.shrink_to(MOST_ROOM_KEPT);
-        text
-    })
+    // Every type here is made of strings, finite numbers, lists and maps with string keys.
+    serde_json::to_string(data).expect("event data is always JSON")
 }
-
-/// One large text must not hold its room for ever.
-const MOST_ROOM_KEPT: usize = 64 << 10;
 
 events! {
     /// The debate began, with everything pinned that shapes it.

@@ -92,14 +92,12 @@ struct UnderWay {
 
 /// An append that the store is doing, and the end it leads to.
 struct Written {
-    doing: Writing,
+    doing: writing::Writing,
     count: u64,
     head: Hash,
     /// What its records have besides their events.
     marks: Vec<Mark>,
 }
-
-type Writing = Pin<Box<dyn Future<Output = Result<(), StoreError>> + Send>>;
 
 /// Makes a session row from the time of the append; again, where that has to be written again.
 pub type MakeSession = Box<dyn Fn(&str) -> Session + Send>;
