@@ -120,7 +120,8 @@ fn place_of(path: &Path) -> Result<(Folder, OsString), AppError> {
         .map_err(|error| AppError::file("write", path, &error))
 }
 
-/// A new file beside another, under a name nobody has.
+/// A new file beside another, under a name nobody has. Not by the crate `tempfile`, which makes and
+/// renames files by their paths: a folder on the way could be replaced by a link in between.
 fn beside(folder: &Folder, name: &OsStr, readers: Readers) -> io::Result<(File, OsString)> {
     let mut taken = io::Error::from(io::ErrorKind::AlreadyExists);
     for number in 0..100 {

@@ -72,7 +72,7 @@ impl Marks {
 
 /// How many bytes at the start of a text are all of one kind. They are looked at in blocks, which a
 /// processor does at once: prompts and answers are long, and nearly all of them is plain.
-pub fn run_of(text: &[u8], is_kind: impl Fn(u8) -> bool) -> usize {
+fn run_of(text: &[u8], is_kind: impl Fn(u8) -> bool) -> usize {
     const BLOCK: usize = 16;
     // No early end within a block, or it would be looked at byte by byte.
     let all_are = |block: &&[u8]| block.iter().fold(true, |all, byte| all & is_kind(*byte));

@@ -10,17 +10,16 @@ use crate::{
         CodeRecorded, ConflictsFound, LessonRecorded, MergeRecorded, PersonaRecorded,
         ReflectionRecorded, Ruling, ScoreAdjusted, ToolCalled,
     },
-    model::{Fault, FaultKind, Finish, Usage},
+    model::{Fault, Finish, Usage},
     outcome::{Absence, Ending, Outcome},
     record::{Hash, Record},
-    reply::Reading,
     run_code::{RunCompleted, RunStarted},
 };
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
-use std::{cell::RefCell, collections::BTreeMap, sync::Arc};
+use std::{collections::BTreeMap, sync::Arc};
 
 macro_rules! events {
     ($($(#[$doc:meta])* $variant:ident($data:ty) = $kind:literal,)*) => {
@@ -54,25 +53,11 @@ macro_rules! events {
     };
 }
 
-/// Data as JSON text. It is written into a buffer that is used again and again, and copied into a
-/// string of just its size: journals are made of many small texts, and each would otherwise grow by
-/// several steps.
+/// Data as JSON text.
 pub(crate) fn json_text(data: &impl Serialize) -> String {
-    thread_local! {
-        static ROOM: RefCell<Vec<u8>> = const { RefCell::new(Vec::new()) };
-    }
-    ROOM.with_borrow_mut(|room| {
-        room.clear();
-        // Every type here is made of strings, finite numbers, lists and maps with string keys.
-        serde_json::to_writer(&mut *room, data).expect("event data is always JSON");
-        let text = std::str::from_utf8(room).expect("JSON is text").to_owned();
-        room.shrink_to(MOST_ROOM_KEPT);
-        text
-    })
+    // Every type here is made of strings, finite numbers, lists and maps with string keys.
+    serde_json::to_string(data).expect("event data is always JSON")
 }
-
-/// One large text must not hold its room for ever.
-const MOST_ROOM_KEPT: usize = 64 << 10;
 
 events! {
     /// The debate began, with everything pinned that shapes it.
@@ -175,21 +160,6 @@ pub struct Started {
     /// debate.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub request: Option<Hash>,
-    /// Whether only whole replies count. Older journals do not say so: there, one whose tail is
-    /// missing may have counted.
-    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
-    pub whole_replies: bool,
-}
-
-impl Started {
-    /// By which rules replies of this debate are read out of their texts.
-    pub fn reading(&self) -> Reading {
-        if self.whole_replies {
-            Reading::Whole
-        } else {
-            Reading::Mending
-        }
-    }
 }
 
 /// Limits of a run.
@@ -288,9 +258,8 @@ pub struct TurnFailed {
 
 impl TurnFailed {
     /// Whether it takes back a call that is on record as begun: no connection could be made.
-    /// Journals of before also hold calls to those who were spared.
     pub fn takes_back_its_call(&self) -> bool {
-        self.fault.kind.is_before_sending() || self.fault.kind == FaultKind::Spared && !self.unsent
+        self.fault.kind.is_before_sending()
     }
 }
 

@@ -48,12 +48,12 @@ pub struct GateOpened {
     pub content: Hash,
     /// When it closes by itself, RFC 3339.
     pub until: String,
-    /// How many seconds it waits in all. Journals of before do not say.
+    /// How many seconds it waits in all.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub seconds: Option<u64>,
     /// What is to be approved in full: the whole outcome that would be recorded, or what the debate
     /// has made so far. Its longest texts are cut where it is too large to keep; the hash is of all
-    /// of it. Journals of before do not hold it.
+    /// of it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub pending: Option<Value>,
 }
@@ -101,12 +101,6 @@ impl Shown {
 }
 
 impl GateOpened {
-    /// Whether what was approved here is what a run has to show now. Journals of before, which say
-    /// no seconds, bind a decision to the summary alone.
-    fn shows(&self, content: Hash) -> bool {
-        self.seconds.is_none() || self.content == content
-    }
-
     pub(crate) fn closes_at(&self) -> Option<Timestamp> {
         self.until.parse().ok()
     }
@@ -163,7 +157,7 @@ impl Debate {
         let content = shown.hash(self.id, name);
         let known = self.known_gate(name);
         if let Some(decided) = known.decided {
-            let shows_it = known.opened.is_none_or(|opened| opened.shows(content));
+            let shows_it = known.opened.is_none_or(|opened| opened.content == content);
             return if shows_it || !decided.approved {
                 decided.passed()
             } else {
@@ -206,12 +200,6 @@ impl Debate {
         self.known_gate(gate).opened.is_some()
     }
 
-    /// Whether this is a replay of a debate that never came to that gate.
-    pub(crate) fn is_replay_without(&self, gate: &str) -> bool {
-        let known = self.known_gate(gate);
-        self.recording.is_some() && known.opened.is_none() && known.decided.is_none()
-    }
-
     /// Opens a gate; one that is open already only where it is to wait longer now, or to show
     /// something else. Gives it as it is on record.
     async fn open_gate(
@@ -235,7 +223,7 @@ impl Debate {
                     .map(|had| seconds.unwrap_or_default().saturating_sub(had));
                 let seconds = before.seconds.zip(more).map(|(had, more)| had + more);
                 // Where nobody decided in time, that is its decision.
-                if left.is_zero() || before.shows(content) && before.seconds == seconds {
+                if left.is_zero() || before.content == content && before.seconds == seconds {
                     return Ok(before.clone());
                 }
                 (

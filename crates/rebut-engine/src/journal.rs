@@ -92,14 +92,12 @@ struct UnderWay {
 
 /// An append that the store is doing, and the end it leads to.
 struct Written {
-    doing: Writing,
+    doing: writing::Writing,
     count: u64,
     head: Hash,
     /// What its records have besides their events.
     marks: Vec<Mark>,
 }
-
-type Writing = Pin<Box<dyn Future<Output = Result<(), StoreError>> + Send>>;
 
 /// Makes a session row from the time of the append; again, where that has to be written again.
 pub type MakeSession = Box<dyn Fn(&str) -> Session + Send>;
@@ -682,12 +680,8 @@ impl Memory {
         gate.opened = Some(opened);
     }
 
-    /// The first recorded decision is the decision. Journals of before may hold one that came after
-    /// the end, and decides nothing.
+    /// The first recorded decision is the decision.
     fn decide_gate(&mut self, decided: GateDecided) {
-        if self.outcome.is_some() {
-            return;
-        }
         self.gates
             .entry(decided.gate.clone())
             .or_default()

@@ -70,8 +70,8 @@ impl FoundBy {
     }
 }
 
-/// A lesson as a debate was given it: one that was found, or plain words, as older journals have it
-/// and as a library's user may give it.
+/// A lesson as a debate was given it: one that was found, or plain words, as a library's
+/// user may give it.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(untagged)]
 pub enum Given {

@@ -61,16 +61,14 @@ pub enum Hindrance {
     Spared(Duration, String),
 }
 
-/// A place among the calls under way at a provider.
-pub type Seat = OwnedSemaphorePermit;
-
 /// The leave to make one call. Who gives it up without a word says nothing about the model.
 pub struct Leave<'a> {
     lanes: &'a Lanes,
     model: Arc<str>,
     /// Whether this call is the one that sees how a failing model does.
     probes: bool,
-    _seat: Seat,
+    /// Its place among the calls under way at the provider.
+    _seat: OwnedSemaphorePermit,
 }
 
 const MINUTE: Duration = Duration::from_secs(60);
@@ -92,7 +90,7 @@ impl Lanes {
     }
 
     /// Waits for a place among the calls under way at a provider.
-    pub async fn seat(&self, call: &Call<'_>) -> Seat {
+    pub async fn seat(&self, call: &Call<'_>) -> OwnedSemaphorePermit {
         let seats = self
             .lane(provider_of(call.model), call.allowance)
             .seats
@@ -101,7 +99,11 @@ impl Lanes {
     }
 
     /// Lets a call begin, or says what stands in its way. Whoever has waited for a seat brings it.
-    pub fn leave(&self, call: &Call<'_>, seat: Option<Seat>) -> Result<Leave<'_>, Hindrance> {
+    pub fn leave(
+        &self,
+        call: &Call<'_>,
+        seat: Option<OwnedSemaphorePermit>,
+    ) -> Result<Leave<'_>, Hindrance> {
         let now = Instant::now();
         let lane = self.lane(provider_of(call.model), call.allowance);
         let mut breakers = lock(&self.breakers);

@@ -32,7 +32,6 @@ impl Recording {
     pub fn of(records: &[Record]) -> Result<Self, serde_json::Error> {
         let mut recording = Self::default();
         let mut unheard: BTreeMap<u64, HumanNoted> = BTreeMap::new();
-        let mut is_over = false;
         for record in records {
             match record.event()? {
                 Some(Event::TurnStarted(started)) => {
@@ -42,9 +41,7 @@ impl Recording {
                 }
                 Some(Event::DebateCompleted(outcome)) => {
                     recording.stopped = outcome.stopped.clone();
-                    is_over = true;
                 }
-                Some(Event::DebateResumed(_)) => is_over = false,
                 Some(Event::TurnCompleted(completed)) => {
                     recording.turns.insert(
                         (completed.turn.to_string(), completed.attempt),
@@ -83,8 +80,7 @@ impl Recording {
                     let gate = recording.gates.entry(opened.gate.clone()).or_default();
                     gate.opened = Some(opened);
                 }
-                // Journals of before may hold decisions that came after the end.
-                Some(Event::GateDecided(decided)) if !is_over => {
+                Some(Event::GateDecided(decided)) => {
                     recording
                         .gates
                         .entry(decided.gate.clone())

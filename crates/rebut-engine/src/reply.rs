@@ -1,6 +1,5 @@
 //! Typed replies: a Rust type, its schema, and how to find it in what a model really wrote.
 
-mod older;
 mod repair;
 
 use crate::model::Finish;
@@ -165,33 +164,6 @@ pub struct Extracted<R> {
 /// A reply-specific check: may normalise, must explain what is wrong.
 pub type Check<'a, R> = dyn Fn(&mut R) -> Result<(), String> + Send + Sync + 'a;
 
-/// Which texts hold a reply. Pinned with each debate.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Reading {
-    /// Whole ones: what ends before its JSON does is none.
-    Whole,
-    /// Also those whose tail is missing, as it was once; for debates that began then.
-    Mending,
-}
-
-impl Reading {
-    /// Finds the one valid reply in a text that ended so. Behind what was cut at a limit anything
-    /// may have followed.
-    pub fn reply<R: Reply>(
-        self,
-        text: &str,
-        finish: Finish,
-        check: &Check<'_, R>,
-    ) -> Result<R, Unread> {
-        let found = match (self, finish) {
-            (Self::Whole, Finish::Length) => Err(Unread::Cut),
-            (Self::Whole, Finish::Complete) => read(text, check),
-            (Self::Mending, _) => older::extract(text, check).map_err(Unread::Wrong),
-        };
-        found.map(|found| found.reply)
-    }
-}
-
 /// Why there is no reply in a text.
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
 pub enum Unread {
@@ -213,6 +185,19 @@ const CANDIDATES: usize = 48;
 /// none.
 pub fn extract<R: Reply>(text: &str, check: &Check<'_, R>) -> Result<Extracted<R>, String> {
     read(text, check).map_err(|unread| unread.to_string())
+}
+
+/// Finds the one valid reply in a text that ended so. Behind what was cut at a limit anything may
+/// have followed.
+pub(crate) fn read_answer<R: Reply>(
+    text: &str,
+    finish: Finish,
+    check: &Check<'_, R>,
+) -> Result<R, Unread> {
+    match finish {
+        Finish::Length => Err(Unread::Cut),
+        Finish::Complete => read(text, check).map(|found| found.reply),
+    }
 }
 
 /// Every decision is made from left to right and never taken back, so that the beginning of a text

@@ -11,7 +11,7 @@ use crate::{
 };
 use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
-use std::sync::Arc;
+use std::{cmp::Ordering, sync::Arc};
 
 /// Keeps journals. Every implementation passes the conformance suite of `rebut-testkit`.
 #[async_trait::async_trait]
@@ -529,6 +529,17 @@ pub enum StoreError {
         /// Ours.
         known: i64,
     },
+    /// The database was written by a program from before the first release.
+    #[error(
+        "the database has schema {found}, this program needs schema {known}; export its debates \
+         with the rebut that made it, and import them into a new database"
+    )]
+    Older {
+        /// The database's.
+        found: i64,
+        /// Ours.
+        known: i64,
+    },
     /// What is in the place of the database is none.
     #[error("{0} is not a database of rebut, or it is damaged beyond reading")]
     Foreign(String),
@@ -573,6 +584,17 @@ pub enum StoreError {
 }
 
 impl StoreError {
+    /// Whether a database of version `found` has no schema yet (0); refuses one whose schema is not
+    /// the `known` one.
+    pub fn refuse_schema(found: i64, known: i64) -> Result<bool, Self> {
+        match found.cmp(&known) {
+            Ordering::Greater => Err(Self::Newer { found, known }),
+            Ordering::Less if found != 0 => Err(Self::Older { found, known }),
+            Ordering::Less => Ok(true),
+            Ordering::Equal => Ok(false),
+        }
+    }
+
     /// Whether the same may work later, without anybody changing the request or this process.
     pub fn is_passing(&self) -> bool {
         matches!(

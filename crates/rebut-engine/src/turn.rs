@@ -15,7 +15,7 @@ use crate::{
     outcome::Absence,
     prompt::{Prompt, Template},
     record::Hash,
-    reply::{Check, Reply, Schema, Unread, extract},
+    reply::{Check, Reply, Schema, Unread, extract, read_answer},
 };
 use begin::{Begun, TurnTime};
 use std::{sync::Arc, time::Duration};
@@ -200,12 +200,8 @@ impl<'a> Exchange<'a> {
         answer: &TurnCompleted,
         check: &Check<'static, R>,
     ) -> Result<R, Unusable> {
-        let found = self
-            .debate
-            .started
-            .reading()
-            .reply(&answer.text, answer.finish, check);
-        found.map_err(|problem| Unusable::new(answer.finish, problem))
+        read_answer(&answer.text, answer.finish, check)
+            .map_err(|problem| Unusable::new(answer.finish, problem))
     }
 
     /// Asks once more after an unusable answer. What is still wrong then is returned in words.
@@ -315,10 +311,9 @@ impl<'a> Exchange<'a> {
                             .await
                             .map(Ok);
                     }
-                    // Journals of before count calls that never left, and are replayed so.
                     Err(fault) => Failure {
                         begun: true,
-                        sent: self.debate.recording.is_some() || !fault.kind.is_before_sending(),
+                        sent: !fault.kind.is_before_sending(),
                         fault,
                     },
                 },

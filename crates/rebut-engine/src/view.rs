@@ -15,12 +15,11 @@ use crate::{
         CodeRecorded, Conflict, LessonRecorded, MergeRecorded, PersonaRecorded, ReflectionRecorded,
         Ruling, ScoreAdjusted, ToolCalled,
     },
-    fallback_report::substitutions_in,
     family::{Voice, is_person},
     model::{Fault, Finish, Usage},
     outcome::{Absence, Ending, Outcome},
     record::Record,
-    reply::{Check, Reading, Reply},
+    reply::{Check, Reply, read_answer},
     run_code::RunCompleted,
     store::{Picked, Session, Status, TurnRow},
     topology,
@@ -183,11 +182,7 @@ impl View {
     /// The valid reply in what was said at a turn, if there is one: by the same rules by which it
     /// counted or did not.
     pub(crate) fn reply<R: Reply>(&self, turn: &TurnView, check: &Check<'_, R>) -> Option<R> {
-        let reading = self
-            .started
-            .as_ref()
-            .map_or(Reading::Whole, |started| started.reading());
-        reading.reply(&turn.text, turn.finish, check).ok()
+        read_answer(&turn.text, turn.finish, check).ok()
     }
 
     /// The view of a whole journal.
@@ -340,12 +335,7 @@ impl View {
             }
             Event::DebateCompleted(outcome) => {
                 (self.ended_at, self.last_end) = (Some(record.ts.clone()), (record.seq, None));
-                let mut outcome = Arc::unwrap_or_clone(outcome);
-                // Journals of before do not say it of an end without a result.
-                if outcome.result.is_null() && outcome.substituted.is_empty() {
-                    outcome.substituted = substitutions_in(self);
-                }
-                (self.outcome, self.open_gate) = (Some(outcome), None);
+                (self.outcome, self.open_gate) = (Some(Arc::unwrap_or_clone(outcome)), None);
             }
             Event::EventRedacted(redacted) => self.apply_kept(*redacted, record),
             Event::HumanCancelled(_) | Event::HumanPaused(_) | Event::RunStarted(_) => {}

@@ -252,9 +252,10 @@ impl From<StoreError> for Problem {
                 30,
             ),
             // Where the database is, is nobody's business outside.
-            StoreError::Newer { .. } | StoreError::Foreign(_) | StoreError::NoPlace { .. } => {
-                Self::internal("the database cannot be used")
-            }
+            StoreError::Newer { .. }
+            | StoreError::Older { .. }
+            | StoreError::Foreign(_)
+            | StoreError::NoPlace { .. } => Self::internal("the database cannot be used"),
             StoreError::Unreadable { .. } | StoreError::Failed(_) => {
                 Self::internal(error.to_string())
             }

@@ -1,4 +1,4 @@
-//! Opening the database file: its settings, and its schema brought forward one version at a time.
+//! Opening the database file: its settings, and its schema.
 
 use crate::{failed, sql_failed};
 use rebut_engine::store::StoreError;
@@ -9,13 +9,10 @@ use std::{
     time::{Duration, Instant},
 };
 
-/// The steps from an empty file to today's schema. Never change one that was released; add the
-/// next.
-const MIGRATIONS: &[&str] = &[
-    include_str!("../migrations/1.sql"),
-    include_str!("../migrations/2.sql"),
-    include_str!("../migrations/3.sql"),
-];
+const SCHEMA: &str = include_str!("../migrations/schema.sql");
+
+/// The version of that schema. A file of another version is refused.
+pub(crate) const VERSION: i64 = 3;
 
 /// How long to wait for another process that is writing.
 pub(crate) const BUSY: Duration = Duration::from_secs(5);
@@ -37,10 +34,7 @@ pub(crate) fn reopen_writer(path: &Path) -> Result<Connection, StoreError> {
     let mut connection = open(path, OpenFlags::SQLITE_OPEN_READ_WRITE)?;
     let opening = || format!("opening {}", path.display());
     prepare(&mut connection).map_err(|error| match error {
-        Unready::Newer { found } => StoreError::Newer {
-            found,
-            known: known(),
-        },
+        Unready::Other(error) => error,
         Unready::NoLog(mode) => failed(
             "opening the database",
             format!("it stays in mode `{mode}`; keep it on a local disk"),
@@ -133,13 +127,8 @@ fn no_place(path: &Path, error: impl std::fmt::Display) -> StoreError {
     }
 }
 
-/// The version of today's schema.
-pub(crate) fn known() -> i64 {
-    MIGRATIONS.len() as i64
-}
-
 enum Unready {
-    Newer { found: i64 },
+    Other(StoreError),
     NoLog(String),
     Sql(rusqlite::Error),
 }
@@ -156,31 +145,21 @@ fn prepare(connection: &mut Connection) -> Result<(), Unready> {
     connection.execute_batch(
         "PRAGMA foreign_keys = ON; PRAGMA secure_delete = ON; PRAGMA synchronous = FULL",
     )?;
-    if version(connection)? > known() {
-        return Err(Unready::Newer {
-            found: version(connection)?,
-        });
-    }
+    let is_new = |connection: &Connection| {
+        StoreError::refuse_schema(version(connection)?, VERSION).map_err(Unready::Other)
+    };
+    is_new(connection)?;
     use_log(connection)?;
-    loop {
-        let found = version(connection)?;
-        if found > known() {
-            return Err(Unready::Newer { found });
-        }
-        let Some(step) = usize::try_from(found)
-            .ok()
-            .and_then(|found| MIGRATIONS.get(found))
-        else {
-            return Ok(());
-        };
-        let transaction = connection.transaction_with_behavior(TransactionBehavior::Immediate)?;
-        // Another process may have taken this step while we waited for the lock.
-        if version(&transaction)? == found {
-            transaction.execute_batch(step)?;
-            transaction.pragma_update(None, "user_version", found + 1)?;
-        }
-        transaction.commit()?;
+    if !is_new(connection)? {
+        return Ok(());
     }
+    let transaction = connection.transaction_with_behavior(TransactionBehavior::Immediate)?;
+    // Another process may have made it while we waited for the lock.
+    if is_new(&transaction)? {
+        transaction.execute_batch(SCHEMA)?;
+        transaction.pragma_update(None, "user_version", VERSION)?;
+    }
+    Ok(transaction.commit()?)
 }
 
 /// Switches a new file to a write-ahead log. SQLite does not wait for others here, so we do.

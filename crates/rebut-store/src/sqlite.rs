@@ -95,21 +95,14 @@ impl SqliteStore {
         };
         for sharing in ways {
             match schema::version_at(&path, *sharing) {
-                Ok(found) if found == schema::known() => {
+                Ok(found) if !StoreError::refuse_schema(found, schema::VERSION)? => {
                     return Self::reading(path.clone(), path, *sharing, None, why);
-                }
-                Ok(found) if found > schema::known() => {
-                    return Err(StoreError::Newer {
-                        found,
-                        known: schema::known(),
-                    });
                 }
                 Err(foreign @ StoreError::Foreign(_)) => return Err(foreign),
                 Ok(_) | Err(_) => {}
             }
         }
-        // A log that somebody left has to be worked in, and an older schema brought forward:
-        // elsewhere.
+        // A log that somebody left has to be worked in: elsewhere.
         let copying = |error: io::Error| StoreError::NoPlace {
             path: path.display().to_string(),
             why: format!("copying it to read it: {error}"),

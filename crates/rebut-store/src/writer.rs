@@ -317,7 +317,7 @@ impl Desk {
     fn touch(&self) -> rusqlite::Result<()> {
         self.access
             .connection()?
-            .pragma_update(None, "user_version", schema::known())
+            .pragma_update(None, "user_version", schema::VERSION)
     }
 
     fn roll_back(&mut self) {

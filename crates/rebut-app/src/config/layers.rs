@@ -450,18 +450,16 @@ pub fn with_suggestion(message: &str) -> String {
     }
 }
 
-/// The line on which a key of a section stands, in words; nothing if it is written in another way.
+/// The line on which a key of a section stands, in words.
 fn line_of(text: &str, section: &str, key: &str) -> String {
-    let begin = text
-        .lines()
-        .position(|line| line.trim() == format!("[{section}]"))
-        .unwrap_or(0);
-    let mut lines = text.lines().enumerate().skip(begin);
-    let at = lines.find(|(_, line)| {
-        line.split_once('=')
-            .is_some_and(|(name, _)| name.trim().trim_matches('"') == key)
-    });
-    at.map(|(at, _)| format!("line {}: ", at + 1))
+    let start = || {
+        let file = toml::de::DeTable::parse(text).ok()?;
+        let section = file.get_ref().get(section)?.get_ref().as_table()?;
+        let (key, _) = section.get_key_value(key)?;
+        Some(key.span().start)
+    };
+    start()
+        .map(|at| format!("line {}: ", 1 + text[..at].matches('\n').count()))
         .unwrap_or_default()
 }
 

@@ -368,7 +368,6 @@ impl Desk {
             initiated_by: start.initiated_by,
             forked_from: None,
             request: None,
-            whole_replies: true,
         };
         let models = self.open_all(&started);
         for agent in &started.agents {
@@ -536,7 +535,7 @@ impl Desk {
             id,
             limits,
             budget: Budget::new(caps, closing_calls, spent),
-            // Journals of before may hold a time that never comes.
+            // An imported journal may hold a time that never comes.
             ends_at: Instant::now()
                 .checked_add(Duration::from_secs(seconds))
                 .filter(|_| seconds > 0 && recording.is_none()),
@@ -587,8 +586,7 @@ fn new_limits(before: Limits, more: More) -> Result<Option<Limits>, DeskError> {
         approval_seconds,
         ..before
     };
-    // Journals of before may hold more than is allowed now; they go on as they are.
-    match limits.problem().filter(|_| limits != before) {
+    match limits.problem() {
         Some(problem) => Err(DeskError::BadRequest(problem)),
         None => Ok((limits != before).then_some(limits)),
     }
@@ -732,10 +730,7 @@ pub(super) async fn approved(format: &'static Format, debate: &Debate) -> Result
     let wait = (seconds > 0).then(|| Duration::from_secs(seconds));
     // Whatever the limits say now, what a person was asked stays asked.
     let is_asked = wait.is_some() || debate.was_opened(RESULT);
-    // Journals of before tell of contested results for which nobody was asked; a replay tells the
-    // same.
-    let ended_unasked = outcome.outcome == Ending::Contested && debate.is_replay_without(RESULT);
-    if is_asked && outcome.outcome.is_result() && !ended_unasked {
+    if is_asked && outcome.outcome.is_result() {
         let pending =
             serde_json::to_value(&outcome).map_err(|error| Stop::Broken(error.to_string()))?;
         Box::pin(debate.gate(

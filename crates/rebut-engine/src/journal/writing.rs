@@ -87,7 +87,7 @@ pub(super) struct Means {
 }
 
 /// An append under way.
-type Writing = Pin<Box<dyn Future<Output = Result<(), StoreError>> + Send>>;
+pub(super) type Writing = Pin<Box<dyn Future<Output = Result<(), StoreError>> + Send>>;
 
 /// Appends. While that cannot work, the runner of the debate tries again, and finds out whether the
 /// first try was written.

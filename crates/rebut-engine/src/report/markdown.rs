@@ -3,7 +3,7 @@
 use crate::{
     agent::Agent,
     clean::{as_code, as_inline_code, for_markdown, for_people},
-    event::{Position, Verdict},
+    event::{HumanAnswered, HumanMarked, Position, Verdict},
     family::only_family,
     formats::{
         Format, baselines,
@@ -485,39 +485,36 @@ fn write_ends(text: &mut String, view: &View, options: &[(String, String)]) {
         );
     }
     if let Some(answer) = &view.answer {
-        let label = options
-            .iter()
-            .find(|(id, _)| *id == answer.option)
-            .map_or("", |(_, label)| label.as_str());
-        let why = if answer.reason.is_empty() {
-            String::new()
-        } else {
-            format!(": {}", for_markdown(&answer.reason))
-        };
-        let _ = writeln!(
-            text,
-            "\n**Answered by {}: {} {}**{why}",
-            for_markdown(&answer.by),
-            for_markdown(&answer.option),
-            for_markdown(label)
-        );
+        let HumanAnswered { by, option, reason } = answer;
+        write_chosen(text, options, "Answered", [by, option, reason]);
     }
     if let Some(marked) = &view.marked {
-        let label = options
-            .iter()
-            .find(|(id, _)| *id == marked.option)
-            .map_or("", |(_, label)| label.as_str());
-        let why = if marked.reason.is_empty() {
-            String::new()
-        } else {
-            format!(": {}", for_markdown(&marked.reason))
-        };
-        let _ = writeln!(
-            text,
-            "\n**Turned out right, by {}: {} {}**{why}",
-            for_markdown(&marked.by),
-            for_markdown(&marked.option),
-            for_markdown(label)
-        );
+        let HumanMarked { by, option, reason } = marked;
+        write_chosen(text, options, "Turned out right,", [by, option, reason]);
     }
+}
+
+/// What a person said of one option, and why.
+fn write_chosen(
+    text: &mut String,
+    options: &[(String, String)],
+    what: &str,
+    [by, option, reason]: [&str; 3],
+) {
+    let label = options
+        .iter()
+        .find(|(id, _)| id == option)
+        .map_or("", |(_, label)| label.as_str());
+    let why = if reason.is_empty() {
+        String::new()
+    } else {
+        format!(": {}", for_markdown(reason))
+    };
+    let _ = writeln!(
+        text,
+        "\n**{what} by {}: {} {}**{why}",
+        for_markdown(by),
+        for_markdown(option),
+        for_markdown(label)
+    );
 }

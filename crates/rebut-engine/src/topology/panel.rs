@@ -5,7 +5,7 @@ use super::{Kind, Member, Topology, TopologyError};
 use crate::{agent::Agent, view::View};
 use serde_json::Value;
 
-/// The kind that a debate's settings name; mesh in debates from before there was a choice.
+/// The kind that a debate's settings name; mesh in formats without the setting.
 pub fn kind_of(config: &Value) -> Kind {
     config
         .get("topology")

@@ -9,10 +9,10 @@ use crate::{
     family::is_person,
     journal::{Commit, Entry},
     model::{Fault, FaultKind},
-    rate_limit::{Call, Hindrance, Leave, Seat, provider_of},
+    rate_limit::{Call, Hindrance, Leave, provider_of},
 };
 use std::time::Duration;
-use tokio::time::Instant;
+use tokio::{sync::OwnedSemaphorePermit, time::Instant};
 
 /// A call that may leave.
 pub(super) struct Begun<'a> {
@@ -158,7 +158,7 @@ impl<'a> Exchange<'a> {
     fn leave(
         &mut self,
         attempt: &Attempt,
-        seat: Option<Seat>,
+        seat: Option<OwnedSemaphorePermit>,
     ) -> Result<Option<Leave<'a>>, Hindrance> {
         if self.debate.recording.is_some() || is_person(&attempt.model) {
             return Ok(None);
@@ -167,7 +167,11 @@ impl<'a> Exchange<'a> {
     }
 
     /// Waits for a place at the provider. A queue of our own is no time of the model's.
-    async fn seat(&mut self, attempt: &Attempt, time: &mut TurnTime) -> Result<Seat, Stop> {
+    async fn seat(
+        &mut self,
+        attempt: &Attempt,
+        time: &mut TurnTime,
+    ) -> Result<OwnedSemaphorePermit, Stop> {
         let (debate, since, call) = (self.debate, Instant::now(), self.call(attempt));
         let seat = tokio::select! {
             biased;

@@ -6,7 +6,7 @@ use rebut_engine::{
     DebateId, Desk, DeskOptions, Fork, More, PausedGates, Running, Start,
     budget::Caps,
     error::{DeskError, Stop, TooLate},
-    event::{DebatePaused, DebateResumed, Event, GateOpened, Limits},
+    event::{Event, GateOpened, Limits},
     memory_store::MemoryStore,
     outcome::{Ending, Outcome},
     record::{Hash, Place, Record},
@@ -222,29 +222,6 @@ async fn a_contested_result_counts_when_somebody_approves_it() {
             "{decided:?}"
         );
     }
-}
-
-/// Journals of before, whose contested results nobody was asked about, tell the same as then.
-#[tokio::test(start_paused = true)]
-async fn a_contested_result_that_waited_for_nobody_replays_as_it_was() {
-    let store = Arc::new(MemoryStore::new());
-    let (desk, start) = asking("contested", &store);
-    let running = desk.start(start).await.expect("it starts");
-    let id = running.id;
-    open_gate(&desk, id).await;
-    desk.decide(id, decision("result", true, "boss"), None)
-        .await
-        .expect("decided");
-    let outcome = running.outcome().await.expect("it ends");
-    let records = store.load(id, 0).await.expect("a journal");
-    let before = records
-        .iter()
-        .position(|record| record.kind == "gate.opened")
-        .expect("it was opened");
-    let then = rewritten(&store, id, before, &[Event::DebateCompleted(outcome)]).await;
-    let (desk, _) = asking("contested", &then);
-    assert_eq!(kinds(&desk, id, "gate.").await, [""; 0]);
-    assert!(desk.replay(id).await.expect("it replays").identical);
 }
 
 /// Two debates with the same summary show different things; one that is gone on with shows the
@@ -675,84 +652,6 @@ async fn rewritten(
     append.records = records.split_off(keep);
     part.append(append).await.expect("writable");
     part
-}
-
-/// Journals of before say neither seconds nor what is pending, and could hold a gate that was gone
-/// around and decided after the end.
-#[tokio::test(start_paused = true)]
-async fn journals_of_before_are_read_gone_on_with_and_replayed() {
-    let (store, clock) = (
-        Arc::new(MemoryStore::new()),
-        Arc::new(SimulatedClock::new()),
-    );
-    let (id, gate) = paused_at_gate(&desk_over(&store, &clock)).await;
-    let before = store.load(id, 0).await.expect("a journal").len() - 2;
-    let outcome: Outcome =
-        serde_json::from_value(gate.pending.clone().expect("what is pending")).expect("an outcome");
-    let older = GateOpened {
-        content: Hash::of(gate.summary.as_bytes()),
-        seconds: None,
-        pending: None,
-        ..gate
-    };
-    let opened = Event::GateOpened(Box::new(older.clone()));
-    assert!(!opened.to_data().contains("pending") && !opened.to_data().contains("seconds"));
-
-    let desk = desk_over(
-        &rewritten(&store, id, before, std::slice::from_ref(&opened)).await,
-        &clock,
-    );
-    desk.decide(id, decision("result", true, "boss"), Some(older.content))
-        .await
-        .expect("decided");
-    assert_eq!(
-        *desk
-            .resume(id)
-            .await
-            .expect("it resumes")
-            .outcome()
-            .await
-            .expect("it ends"),
-        outcome
-    );
-    assert!(desk.replay(id).await.expect("it replays").identical);
-
-    let limits = Some(Limits {
-        approval_seconds: 0,
-        ..start().limits.expect("limits")
-    });
-    let gone_around = [
-        opened.clone(),
-        Event::DebatePaused(DebatePaused {
-            reason: "interrupted".to_owned(),
-            by: None,
-        }),
-        Event::DebateResumed(Box::new(DebateResumed {
-            engine: "rebut 0.1.0".to_owned(),
-            limits,
-            ..DebateResumed::default()
-        })),
-        Event::DebateCompleted(Arc::new(outcome)),
-        Event::GateDecided(Box::new(decision("result", false, "late"))),
-    ];
-    let desk = desk_over(&rewritten(&store, id, before, &gone_around).await, &clock);
-    assert!(desk.replay(id).await.expect("it replays").identical);
-    assert_eq!(desk.view(id).await.expect("a view").open_gate, None);
-
-    // One that was left when its gate was taken away waits again.
-    let desk = desk_over(
-        &rewritten(&store, id, before, &gone_around[..3]).await,
-        &clock,
-    );
-    let running = desk.resume(id).await.expect("it resumes");
-    desk.decide(id, decision("result", false, "boss"), Some(older.content))
-        .await
-        .expect("decided");
-    assert_eq!(
-        running.outcome().await.expect("it ends").outcome,
-        Ending::Rejected
-    );
-    assert!(desk.replay(id).await.expect("it replays").identical);
 }
 
 /// What was approved is not what a run has to show: nothing passes as approved. What nobody decided

@@ -99,20 +99,3 @@ async fn every_case_replays_byte_for_byte_without_its_model() {
         );
     }
 }
-
-/// Journals from before a debate could stop when nothing moves lack the setting; by the rules they
-/// began with, every round is played.
-#[tokio::test(start_paused = true)]
-async fn a_debate_pinned_without_the_setting_plays_every_round() {
-    let mut case = Case::read(
-        &Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/cases/decide/stable-and-goes-on"),
-    );
-    let removed = case
-        .start
-        .config
-        .as_object_mut()
-        .and_then(|config| config.remove("stop_when_stable"));
-    assert_eq!(removed, Some(false.into()), "the case says so itself");
-    let (_, ran) = case.run(Arc::new(MemoryStore::new())).await.expect("a run");
-    case.check(&ran);
-}

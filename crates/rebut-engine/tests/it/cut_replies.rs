@@ -2,15 +2,10 @@
 //! nothing, or, where only words around the reply were lost, exactly the reply of the whole text.
 
 use rebut_engine::{
-    DebateId,
-    event::{Event, Started, TurnCompleted},
     formats::{baselines, challenge, decide, evaluate, propose, review, solve, triage},
-    journal_file::Portable,
     memory_store::MemoryStore,
     model::{Answer, Fault, Finish, Fits, Model, Price, Request},
-    record::{Hash, Place, Record},
     reply::{Reply, extract},
-    seal::Seal,
 };
 use rebut_models::script::ScriptModel;
 use rebut_testkit::cases::Case;
@@ -234,128 +229,4 @@ async fn no_cut_of_any_reply_counts() {
             .unwrap_or_else(|| panic!("no case folder has a valid reply of the kind {name}"));
         assert!(check(replies) > 0, "{name}: nothing was cut");
     }
-}
-
-/// A journal as an older program wrote it, which made up for missing tails: nothing pinned about
-/// whole replies, and one that lacks its last bracket was counted. Up to the event `most`.
-async fn older_journal(
-    store: &MemoryStore,
-    case: &Case,
-    whole_replies: bool,
-    most: usize,
-) -> Portable {
-    let desk = case.desk(Arc::new(store.clone()), case.model());
-    let (id, _) = desk.run(case.start.clone()).await.expect("a run");
-    let debate = DebateId::new();
-    let mut records: Vec<Record> = Vec::new();
-    for record in desk
-        .records(id)
-        .await
-        .expect("a journal")
-        .into_iter()
-        .take(most)
-    {
-        let event = match record.event().expect("an event").expect("a known one") {
-            Event::DebateStarted(started) => Event::DebateStarted(Arc::new(Started {
-                whole_replies,
-                ..Started::clone(&started)
-            })),
-            Event::TurnCompleted(completed) if &*completed.turn == "recommend/risk" => {
-                let text = completed
-                    .text
-                    .trim_end()
-                    .strip_suffix('}')
-                    .expect("an object")
-                    .to_owned();
-                Event::TurnCompleted(Arc::new(TurnCompleted {
-                    text,
-                    ..TurnCompleted::clone(&completed)
-                }))
-            }
-            event => event,
-        };
-        let place = Place {
-            round: record.round,
-            phase: record.phase.clone(),
-            agent: record.agent.clone(),
-        };
-        let prev = records.last().map_or(Hash::default(), |last| last.hash);
-        records.push(Record::new(
-            debate,
-            record.seq,
-            prev,
-            record.ts.clone(),
-            place,
-            &event,
-        ));
-    }
-    let (count, head) = records
-        .last()
-        .map(|last| (last.seq, last.hash))
-        .expect("events");
-    let checkpoints = vec![Seal::from_secret(&[7; 32]).close(debate, count, head)];
-    Portable {
-        debate,
-        records,
-        checkpoints,
-    }
-}
-
-/// What was counted stays counted: an older debate is replayed and resumed by the rules it began
-/// with, down to the byte. By those of today the same reply would have been asked for again, and a
-/// replay says so instead of going on with somebody absent.
-#[tokio::test(start_paused = true)]
-async fn an_older_debate_goes_on_by_the_rules_it_began_with() {
-    let case = Case::read(
-        &Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/cases/decide/convinced-in-round-2"),
-    );
-    let trusted = [Seal::from_secret(&[7; 32]).public().to_owned()];
-    let import = async |whole_replies: bool, most: usize| {
-        let store = MemoryStore::new();
-        let file = older_journal(&store, &case, whole_replies, most).await;
-        let (debate, model) = (file.debate, case.model());
-        let desk = case.desk(Arc::new(store), model.clone());
-        desk.import(file, &trusted).await.expect("a journal");
-        (desk, debate, model)
-    };
-    let (desk, older, _) = import(false, usize::MAX).await;
-    let replayed = desk.replay(older).await.expect("a replay");
-    assert!(replayed.identical, "{}", replayed.transcript);
-    let ended = desk
-        .view(older)
-        .await
-        .expect("a view")
-        .outcome
-        .expect("an end");
-
-    let (desk, today, _) = import(true, usize::MAX).await;
-    let refused = desk
-        .replay(today)
-        .await
-        .expect_err("the clarification is not there");
-    assert!(
-        refused
-            .to_string()
-            .contains("turn `recommend/risk/clarify` (attempt 1) was never recorded"),
-        "{refused}"
-    );
-
-    let first_round = 10;
-    let (desk, open, model) = import(false, first_round).await;
-    let outcome = desk
-        .resume(open)
-        .await
-        .expect("it resumes")
-        .outcome()
-        .await
-        .expect("it ends");
-    assert_eq!(*outcome, ended);
-    assert!(
-        model
-            .calls()
-            .iter()
-            .all(|(turn, _)| turn.starts_with("challenge 2/")),
-        "{:?}",
-        model.calls()
-    );
 }

@@ -4,11 +4,9 @@
 use rebut_engine::{
     Desk, DeskOptions, Fork,
     error::DeskError,
-    event::{Event, Started},
     memory_store::MemoryStore,
     model::{Answer, Fault, Model, Models, Request},
-    record::{Hash, Place, Record},
-    store::{Append, Store},
+    store::Store,
     topology,
     view::View,
 };
@@ -427,60 +425,4 @@ async fn a_fork_cannot_change_who_heard_whom_in_the_past() {
             .name(),
         "chain"
     );
-}
-
-#[tokio::test(start_paused = true)]
-async fn journals_from_before_there_was_a_choice_are_meshes() {
-    let case = case("three-rounds");
-    let store = Arc::new(MemoryStore::new());
-    let (id, ran) = case.run(store.clone()).await.expect("it runs");
-    let records = store.load(id, 0).await.expect("memory can be read");
-    let old = MemoryStore::new();
-    let mut append = Append::new(id, 0, Hash::default());
-    append.records = without_topology(&records);
-    old.append(append).await.expect("memory can be written");
-    let replayed = case
-        .desk(Arc::new(old), case.model())
-        .replay(id)
-        .await
-        .expect("it replays");
-    assert_eq!(
-        (replayed.transcript, replayed.identical),
-        (ran.transcript, true)
-    );
-}
-
-/// The same journal as an older program would have written it: its settings do not name a topology.
-fn without_topology(records: &[Record]) -> Vec<Record> {
-    let mut old: Vec<Record> = Vec::new();
-    for record in records {
-        let event = match record.event().expect("readable").expect("known") {
-            Event::DebateStarted(started) => {
-                let mut started = Started::clone(&started);
-                let gone = started
-                    .config
-                    .as_object_mut()
-                    .expect("a table")
-                    .remove("topology");
-                assert_eq!(gone, Some("mesh".into()), "there was something to take out");
-                Event::DebateStarted(Arc::new(started))
-            }
-            event => event,
-        };
-        let prev = old.last().map_or(record.prev, |last| last.hash);
-        let place = Place {
-            round: record.round,
-            phase: record.phase.clone(),
-            agent: record.agent.clone(),
-        };
-        old.push(Record::new(
-            record.debate,
-            record.seq,
-            prev,
-            record.ts.clone(),
-            place,
-            &event,
-        ));
-    }
-    old
 }

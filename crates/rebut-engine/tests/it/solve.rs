@@ -276,7 +276,7 @@ async fn a_met_limit_leaves_the_best_code_so_far() {
 /// A linter is a run like any other: on record, once for each text, and not where the settings of
 /// the journal know nothing of it.
 #[tokio::test(start_paused = true)]
-async fn each_text_is_linted_once_and_journals_of_before_are_not() {
+async fn each_text_is_linted_once_where_the_settings_say_so() {
     type Change = fn(&mut Value);
     let rows: [(&str, Change, &[&str]); 5] = [
         (
@@ -286,7 +286,7 @@ async fn each_text_is_linted_once_and_journals_of_before_are_not() {
         ),
         ("switched off", |config| config["lints"] = json!(false), &[]),
         (
-            "settings of before",
+            "settings that do not say",
             |config| {
                 let config = config.as_object_mut().expect("a table");
                 for key in ["lints", "embeddings", "similarity"] {

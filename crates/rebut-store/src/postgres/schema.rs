@@ -1,20 +1,18 @@
-//! The schema in the database, brought forward one version at a time by one process at a time.
+//! The schema in the database, made by one process at a time.
 
 use super::{LOCKS, trouble};
 use rebut_engine::store::StoreError;
 use tokio_postgres::{Client, Error, types::Type};
 
-/// The steps from nothing to today's schema. Never change one that was released; add the next.
-const MIGRATIONS: &[&str] = &[
-    include_str!("../../migrations/postgres/1.sql"),
-    include_str!("../../migrations/postgres/2.sql"),
-    include_str!("../../migrations/postgres/3.sql"),
-];
+const SCHEMA: &str = include_str!("../../migrations/postgres/schema.sql");
+
+/// The version of that schema. A database of another version is refused.
+const VERSION: i64 = 3;
 
 /// The lock of whoever changes the schema; those of debates are not negative.
 const CHANGING: i32 = -1;
 
-/// Brings the database to today's schema, or refuses it.
+/// Makes the schema where there is none, and refuses a database that has another one.
 pub(super) async fn prepare(client: &Client, shown: &str) -> Result<(), StoreError> {
     let no_place = |why: String| StoreError::NoPlace {
         path: shown.to_owned(),
@@ -41,25 +39,20 @@ pub(super) async fn prepare(client: &Client, shown: &str) -> Result<(), StoreErr
     }
     // Usually nothing is to be done: no lock, and no right to change anything is needed.
     let found = version(client).await.map_err(failed)?;
-    if found < known() {
-        let migrated = migrate(client).await;
-        if migrated.is_err() {
+    if StoreError::refuse_schema(found, VERSION)? {
+        let made = make(client).await;
+        if made.is_err() {
             // The connection may be gone; then so is the transaction.
             let _ = client.batch_execute("ROLLBACK").await;
         }
-        migrated.map_err(failed)?;
+        made.map_err(failed)?;
+        StoreError::refuse_schema(version(client).await.map_err(failed)?, VERSION)?;
     }
-    match version(client).await.map_err(failed)? {
-        found if found > known() => Err(StoreError::Newer {
-            found,
-            known: known(),
-        }),
-        _ => Ok(()),
-    }
+    Ok(())
 }
 
-/// All steps that are missing, in one transaction.
-async fn migrate(client: &Client) -> Result<(), Error> {
+/// Makes the schema, in one transaction.
+async fn make(client: &Client) -> Result<(), Error> {
     client.batch_execute("BEGIN").await?;
     client
         .execute_typed(
@@ -68,8 +61,7 @@ async fn migrate(client: &Client) -> Result<(), Error> {
         )
         .await?;
     // Another process may have come before us.
-    let found = version(client).await?;
-    if found == 0 {
+    if version(client).await? == 0 {
         // Asked for only if it is not there: even "if not exists" needs the right to make one.
         if !is_there(
             client,
@@ -80,32 +72,14 @@ async fn migrate(client: &Client) -> Result<(), Error> {
             client.batch_execute("CREATE SCHEMA rebut").await?;
         }
         client
-            .batch_execute(
-                "CREATE TABLE rebut.schema_version (version BIGINT NOT NULL); INSERT \
-                INTO rebut.schema_version VALUES (0)",
-            )
+            .batch_execute(&format!(
+                "CREATE TABLE rebut.schema_version (version BIGINT NOT NULL);
+                 INSERT INTO rebut.schema_version VALUES ({VERSION})"
+            ))
             .await?;
-    }
-    for step in MIGRATIONS
-        .iter()
-        .skip(usize::try_from(found).unwrap_or(usize::MAX))
-    {
-        client.batch_execute(step).await?;
-    }
-    if found < known() {
-        client
-            .execute_typed(
-                "UPDATE rebut.schema_version SET version = $1",
-                &[(&known(), Type::INT8)],
-            )
-            .await?;
+        client.batch_execute(SCHEMA).await?;
     }
     client.batch_execute("COMMIT").await
-}
-
-/// The version of today's schema.
-fn known() -> i64 {
-    MIGRATIONS.len() as i64
 }
 
 /// The version of the schema in the database; 0 when there is none.

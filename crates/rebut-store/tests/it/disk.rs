@@ -244,12 +244,7 @@ async fn what_lies_on_a_medium_without_changes_can_be_read() {
     if !has_own_mounts("disk::what_lies_on_a_medium_without_changes_can_be_read") {
         return;
     }
-    for what in [
-        "closed",
-        "with its log",
-        "with a living writer",
-        "of an older schema",
-    ] {
+    for what in ["closed", "with its log", "with a living writer"] {
         let (folder, _) = database();
         // A name with everything that means something in an address.
         let place = folder.path().join("a b%20?immutable=0#é");
@@ -274,12 +269,6 @@ async fn what_lies_on_a_medium_without_changes_can_be_read() {
             }
             "with a living writer" => living = Some(store),
             _ => drop(store),
-        }
-        if what == "of an older schema" {
-            let older = rusqlite::Connection::open(&path).expect("opens");
-            older
-                .execute_batch("DROP TABLE visits; PRAGMA user_version = 2")
-                .expect("as it was before");
         }
         make_read_only(&place);
         let names = || fs::read_dir(&place).expect("a folder").count();

@@ -46,51 +46,29 @@ async fn everything_is_there_after_opening_again() {
 }
 
 #[tokio::test]
-async fn a_newer_database_is_refused_and_left_alone() {
+async fn a_database_of_another_version_is_refused_and_left_alone() {
     let (_folder, path) = database();
     drop(open(&path));
     let known = ask(&path, "PRAGMA user_version");
-    rusqlite::Connection::open(&path)
-        .expect("opens")
-        .pragma_update(None, "user_version", known + 1)
-        .expect("a newer one");
-    let before = fs::read(&path).expect("bytes");
-    assert_eq!(
-        SqliteStore::open(&path).err(),
-        Some(StoreError::Newer {
-            found: known + 1,
-            known
-        })
-    );
-    assert_eq!(fs::read(&path).expect("bytes"), before);
-}
-
-#[tokio::test]
-async fn an_older_database_is_brought_forward_with_what_is_in_it() {
-    let (_folder, path) = database();
-    let old = rusqlite::Connection::open(&path).expect("opens");
-    old.execute_batch(include_str!("../../migrations/1.sql"))
-        .expect("the first schema");
-    old.execute_batch(
-        "INSERT INTO debate_logs VALUES ('1', '2', 'kind', '{}', '2026'); PRAGMA user_version = 1",
-    )
-    .expect("a row");
-    drop(old);
-    let store = open(&path);
-    assert_eq!(
-        (
-            store.webhooks(Some("ann")).await,
-            store.web_session("1").await
-        ),
-        (Ok(vec![]), Ok(None))
-    );
-    assert_eq!(
-        (
-            ask(&path, "PRAGMA user_version"),
-            ask(&path, "SELECT count(*) FROM debate_logs")
-        ),
-        (3, 1)
-    );
+    let newer = StoreError::Newer {
+        found: known + 1,
+        known,
+    };
+    let older = StoreError::Older { found: 1, known };
+    for (found, refused) in [(known + 1, newer), (1, older)] {
+        rusqlite::Connection::open(&path)
+            .expect("opens")
+            .pragma_update(None, "user_version", found)
+            .expect("another one");
+        let before = fs::read(&path).expect("bytes");
+        assert_eq!(SqliteStore::open(&path).err(), Some(refused.clone()));
+        let why = StoreError::Unwritable("full".to_owned());
+        assert_eq!(
+            SqliteStore::open_read_only(&path, why).err(),
+            Some(refused.clone())
+        );
+        assert_eq!(fs::read(&path).expect("bytes"), before);
+    }
 }
 
 #[test]

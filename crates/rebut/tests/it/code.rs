@@ -67,7 +67,6 @@ fn journal(result: &Value, codes: &[(u32, &str, &str, u32)]) -> String {
         initiated_by: "tester".to_owned(),
         forked_from: None,
         request: None,
-        whole_replies: true,
     };
     let mut events = vec![Event::DebateStarted(Arc::new(started))];
     events.extend(

@@ -99,12 +99,9 @@ pub struct Config {
     /// What each judge's vote counts; equal if left out.
     #[serde(default, skip_serializing_if = "Weights::is_empty")]
     pub weights: Weights,
-    /// Who hears whom in later rounds. Debates from before there was a choice are meshes.
-    #[serde(default)]
+    /// Who hears whom in later rounds.
     pub topology: Kind,
-    /// Later rounds are spared when one changed nothing. Journals from before there was this
-    /// setting lack it, and ran every round.
-    #[serde(default)]
+    /// Later rounds are spared when one changed nothing.
     pub stop_when_stable: bool,
 }
 

@@ -206,7 +206,7 @@ pub struct Config {
     #[serde(default)]
     pub embeddings: String,
     /// A lesson must be nearer to the task than this.
-    #[serde(default = "usual_similarity")]
+    #[serde(default)]
     pub similarity: f64,
     /// Whether versions of the code are looked at by a linter, where there is one.
     #[serde(default)]
@@ -225,11 +225,6 @@ pub struct Config {
     pub tools: Tools,
     /// Commands run on candidates.
     pub hooks: Hooks,
-}
-
-/// For journals of before.
-fn usual_similarity() -> f64 {
-    0.4
 }
 
 /// The commands behind tools, as lists of words; an empty one is not there.
