@@ -227,7 +227,9 @@ impl From<StoreError> for AppError {
                 "nothing acknowledged is \
                 lost; try again when it is back",
             ),
-            StoreError::Conflict { .. } | StoreError::Newer { .. } => Self::failed(message),
+            StoreError::Conflict { .. } | StoreError::Newer { .. } | StoreError::Older { .. } => {
+                Self::failed(message)
+            }
         }
     }
 }
