@@ -3,10 +3,8 @@
 use crate::{ask, database, journal, open};
 use rebut_engine::{
     DebateId,
-    outbox::Outbox,
     record::Hash,
     store::{Append, Claim, Durability, Filter, Status, Store, StoreError},
-    web_session::WebSessions,
 };
 use rebut_store::SqliteStore;
 use rebut_testkit::conformance::{append_of, more_records, session_of, turn_of};
