@@ -15,15 +15,15 @@ const PATIENCE: Duration = Duration::from_secs(2);
 
 /// What was found last, and when. Whoever asks while somebody looks waits for that.
 #[derive(Default)]
-pub struct Readiness(Mutex<Option<(Instant, Result<(), String>)>>);
+pub struct Readiness(Mutex<Option<(Instant, Found)>>);
+
+/// Nothing, or why the database cannot be used now.
+type Found = Result<(), String>;
 
 impl Readiness {
     /// Why the database cannot be used, if so: what was found a moment ago, or what `look` finds
     /// now.
-    pub async fn known_or(
-        &self,
-        look: impl Future<Output = Result<(), String>>,
-    ) -> Result<(), String> {
+    pub async fn known_or(&self, look: impl Future<Output = Found>) -> Found {
         let mut known = self.0.lock().await;
         if let Some((_, found)) = known.as_ref().filter(|(when, _)| when.elapsed() < HOLDS) {
             return found.clone();
