@@ -9,12 +9,12 @@ use super::{
 use crate::{
     app::App,
     atomic_file::replace,
-    cli::{EvaluateArgs, Form, GlobalArgs, PanelArgs},
+    cli::{EvaluateArgs, Form, GlobalArgs},
     debates::Debates,
     error::CliError,
     idea, output,
     paint::Paint,
-    panel::Panel,
+    panel::{Panel, PanelRequest},
     post_actions::Afterwards,
     roles,
 };
@@ -37,9 +37,9 @@ pub async fn run(global: &GlobalArgs, args: EvaluateArgs) -> Result<u8, CliError
     let set = args.run.panel.set.clone();
     let app = request::open(global, &set)?;
     output::check_files(&args.run.output, FORMAT.name)?;
-    let idea = idea::read(&args, &app.config.deny)?;
+    let idea = idea::read(&(&args).into(), &app.config.deny)?;
     if !global.quiet {
-        let paint = Paint::stderr(global.color);
+        let paint = Paint::stderr();
         idea.remarks
             .iter()
             .for_each(|remark| warn_line!("{}", paint.faint(remark)));
@@ -97,7 +97,7 @@ fn lacks_scores(input: &Value, config: &Value) -> Result<bool, CliError> {
 /// Puts the panel into the seats. Whoever has none, or is not needed, does not take part.
 fn seat(
     app: &App,
-    flags: &PanelArgs,
+    flags: &PanelRequest,
     panel: Panel,
     needs_evaluator: bool,
 ) -> Result<Panel, CliError> {
