@@ -492,12 +492,7 @@ impl<'a> Writer<'a> {
             () if about.contains("is kept") && !self.has_changed() => String::new(),
             () if about.contains("word for word") || about.contains("literally") => {
                 let stands = |passage: &&str| on_one_line(passage) == topic.quote;
-                match self
-                    .material
-                    .passages
-                    .iter()
-                    .any(|passage| stands(&passage))
-                {
+                match self.material.passages.iter().any(stands) {
                     true => topic.quote.clone(),
                     false => self.topic(topic.at).quote,
                 }
