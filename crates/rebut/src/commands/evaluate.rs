@@ -22,7 +22,7 @@ use rebut_engine::{
     agent::Agent,
     clean::on_one_line,
     family::family_of,
-    formats::evaluate::{Config, EvaluateResult, FORMAT, Input, ROLES, case::categories},
+    formats::evaluate::{Config, EvaluateResult, FORMAT, Input, ROLES, input::categories},
     view::View,
 };
 use rebut_models::Registry;

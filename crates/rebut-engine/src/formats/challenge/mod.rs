@@ -1,14 +1,18 @@
 //! Challenge: one proposes a position, experts of different angles attack it, the proposer answers
 //! every objection, until all accept or the assumptions behind the disagreement are laid open.
 
-mod case;
+mod config;
+mod input;
 pub mod personas;
+mod prompts;
 mod render;
 pub mod replies;
 pub mod result;
 mod state;
 
-pub use case::{Case, Casting, Challenger, Config, Input};
+pub use config::{Casting, Config};
+pub use input::Input;
+pub use prompts::{Challenger, Setup};
 pub use render::said_in_full;
 pub use state::{Ledger, Standing, Version};
 
@@ -36,13 +40,13 @@ pub const FORMAT: Format = Format {
         objection.",
     preset: include_str!("../../../presets/challenge.toml"),
     prompts: &[
-        PromptFile::of::<case::Personas>(),
-        PromptFile::of::<case::Preflight>(),
-        PromptFile::of::<case::Open>(),
-        PromptFile::of::<case::Challenge>(),
-        PromptFile::of::<case::Confront>(),
-        PromptFile::of::<case::Rebut>(),
-        PromptFile::of::<case::Rest>(),
+        PromptFile::of::<prompts::Personas>(),
+        PromptFile::of::<prompts::Preflight>(),
+        PromptFile::of::<prompts::Open>(),
+        PromptFile::of::<prompts::Challenge>(),
+        PromptFile::of::<prompts::Confront>(),
+        PromptFile::of::<prompts::Rebut>(),
+        PromptFile::of::<prompts::Rest>(),
         PromptFile::of::<crate::turn::Clarify>(),
     ],
     replies: || {
@@ -75,8 +79,8 @@ pub const FORMAT: Format = Format {
 
 /// The rules.
 pub async fn run(debate: &Debate) -> Result<Outcome, Stop> {
-    let case = Case::of(debate).await?;
-    let present = preflight(debate, &case).await?;
+    let setup = Setup::of(debate).await?;
+    let present = preflight(debate, &setup).await?;
     if present.is_empty() {
         return Ok(Outcome::without_result(
             Ending::NoModel,
@@ -84,11 +88,11 @@ pub async fn run(debate: &Debate) -> Result<Outcome, Stop> {
             debate.absences(),
         ));
     }
-    let mut ledger = open(debate, &case).await?;
-    match argue(debate, &case, &present, &mut ledger).await {
+    let mut ledger = open(debate, &setup).await?;
+    match argue(debate, &setup, &present, &mut ledger).await {
         // What stands so far is worth having; with more to use it goes on from here.
         Err(Stop::Stopped(stop)) => {
-            return outcome(debate, &case, &ledger, Closing::default(), Some(stop));
+            return outcome(debate, &setup, &ledger, Closing::default(), Some(stop));
         }
         argued => argued?,
     }
@@ -99,33 +103,35 @@ pub async fn run(debate: &Debate) -> Result<Outcome, Stop> {
             debate.absences(),
         ));
     }
-    match closing(debate, &case, &ledger).await {
-        Err(Stop::Stopped(stop)) => outcome(debate, &case, &ledger, Closing::default(), Some(stop)),
-        closing => outcome(debate, &case, &ledger, closing?, None),
+    match closing(debate, &setup, &ledger).await {
+        Err(Stop::Stopped(stop)) => {
+            outcome(debate, &setup, &ledger, Closing::default(), Some(stop))
+        }
+        closing => outcome(debate, &setup, &ledger, closing?, None),
     }
 }
 
 /// The challengers that are there and have read who they are.
-async fn preflight<'a>(debate: &Debate, case: &'a Case) -> Result<Vec<&'a Agent>, Stop> {
-    let all: Vec<&Agent> = case
+async fn preflight<'a>(debate: &Debate, setup: &'a Setup) -> Result<Vec<&'a Agent>, Stop> {
+    let all: Vec<&Agent> = setup
         .challengers
         .iter()
         .map(|challenger| &challenger.agent)
         .collect();
-    if !case.config.preflight {
+    if !setup.config.preflight {
         return Ok(all);
     }
     let ready = debate
         .round(
             &Step::once("preflight", 0),
             all.iter().copied(),
-            |agent, _| case.preflight(debate, agent),
+            |agent, _| setup.preflight(debate, agent),
         )
         .await?;
     if ready.said.is_empty() {
         return Ok(Vec::new());
     }
-    let ready = ready.quorum(case.config.min_challengers)?;
+    let ready = ready.quorum(setup.config.min_challengers)?;
     Ok(all
         .into_iter()
         .filter(|agent| ready.said.iter().any(|said| said.agent == agent.name))
@@ -133,11 +139,11 @@ async fn preflight<'a>(debate: &Debate, case: &'a Case) -> Result<Vec<&'a Agent>
 }
 
 /// The proposer's opening. Without one there is nothing to challenge.
-async fn open(debate: &Debate, case: &Case) -> Result<Ledger, Stop> {
+async fn open(debate: &Debate, setup: &Setup) -> Result<Ledger, Stop> {
     let step = Step::once("opening", 1);
     let opened = debate
-        .round(&step, [&case.proposer], |agent, notes| {
-            case.opening(debate, agent, notes)
+        .round(&step, [&setup.proposer], |agent, notes| {
+            setup.opening(debate, agent, notes)
         })
         .await?
         .quorum(1)?;
@@ -146,37 +152,37 @@ async fn open(debate: &Debate, case: &Case) -> Result<Ledger, Stop> {
         .first()
         .ok_or_else(|| Stop::Broken("nobody opened".to_owned()))?;
     let (ledger, position) = Ledger::open(said);
-    record(debate, &step, vec![(case.proposer.name.clone(), position)]).await?;
+    record(debate, &step, vec![(setup.proposer.name.clone(), position)]).await?;
     Ok(ledger)
 }
 
 /// Challenge, then answers and rebuttals, until nobody dissents or the rounds are over.
 async fn argue(
     debate: &Debate,
-    case: &Case,
+    setup: &Setup,
     present: &[&Agent],
     ledger: &mut Ledger,
 ) -> Result<(), Stop> {
     let step = Step::once("challenge", 1);
     let heard = debate
         .round(&step, present.iter().copied(), |agent, notes| {
-            case.critique(debate, agent, notes, ledger)
+            setup.critique(debate, agent, notes, ledger)
         })
         .await?;
-    let heard = heard.quorum(case.config.min_challengers)?;
-    let positions = ledger.challenge(case, &heard);
+    let heard = heard.quorum(setup.config.min_challengers)?;
+    let positions = ledger.challenge(setup, &heard);
     record(debate, &step, positions).await?;
-    for round in 1..case.config.max_rounds {
+    for round in 1..setup.config.max_rounds {
         if ledger.all_content() || ledger.dissenters().next().is_none() {
             break;
         }
-        if !confront(debate, case, round, ledger).await? {
+        if !confront(debate, setup, round, ledger).await? {
             // A proposer who is silent has met nothing: nobody is asked what it makes of that, and
             // the next round asks again.
             ledger.rounds = round + 1;
             continue;
         }
-        rebut(debate, case, round + 1, ledger).await?;
+        rebut(debate, setup, round + 1, ledger).await?;
     }
     Ok(())
 }
@@ -184,35 +190,40 @@ async fn argue(
 /// The proposer answers every open objection. Whether it did.
 async fn confront(
     debate: &Debate,
-    case: &Case,
+    setup: &Setup,
     round: u32,
     ledger: &mut Ledger,
 ) -> Result<bool, Stop> {
     let step = Step::numbered("confrontation", round);
     let answered = debate
-        .round(&step, [&case.proposer], |agent, notes| {
-            case.confront(debate, agent, notes, ledger)
+        .round(&step, [&setup.proposer], |agent, notes| {
+            setup.confront(debate, agent, notes, ledger)
         })
         .await?;
     let Some(said) = answered.said.first() else {
         return Ok(false);
     };
     let position = ledger.confront(round, said);
-    record(debate, &step, vec![(case.proposer.name.clone(), position)]).await?;
+    record(debate, &step, vec![(setup.proposer.name.clone(), position)]).await?;
     Ok(true)
 }
 
 /// The dissenters say what they make of it.
-async fn rebut(debate: &Debate, case: &Case, round: u32, ledger: &mut Ledger) -> Result<(), Stop> {
+async fn rebut(
+    debate: &Debate,
+    setup: &Setup,
+    round: u32,
+    ledger: &mut Ledger,
+) -> Result<(), Stop> {
     let step = Step::numbered("rebuttal", round);
     let dissenters: Vec<&Agent> = ledger
         .dissenters()
-        .filter_map(|standing| case.challenger(&standing.agent))
+        .filter_map(|standing| setup.challenger(&standing.agent))
         .map(|challenger| &challenger.agent)
         .collect();
     let heard = debate
         .round(&step, dissenters, |agent, notes| {
-            case.rebut(debate, agent, notes, ledger)
+            setup.rebut(debate, agent, notes, ledger)
         })
         .await?;
     let positions = ledger.rebut(round, &heard);
@@ -222,20 +233,20 @@ async fn rebut(debate: &Debate, case: &Case, round: u32, ledger: &mut Ledger) ->
 
 /// What each side of a disagreement rests on; nothing when there is none, or nobody is left to
 /// disagree.
-async fn closing(debate: &Debate, case: &Case, ledger: &Ledger) -> Result<Closing, Stop> {
+async fn closing(debate: &Debate, setup: &Setup, ledger: &Ledger) -> Result<Closing, Stop> {
     let dissenters: Vec<&Agent> = ledger
         .dissenters()
-        .filter_map(|standing| case.challenger(&standing.agent))
+        .filter_map(|standing| setup.challenger(&standing.agent))
         .map(|challenger| &challenger.agent)
         .collect();
     if ledger.all_content() || dissenters.is_empty() {
         return Ok(Closing::default());
     }
     let step = Step::once("assumptions", ledger.rounds).closing();
-    let parties = std::iter::once(&case.proposer).chain(dissenters);
+    let parties = std::iter::once(&setup.proposer).chain(dissenters);
     let heard = debate
         .round(&step, parties, |agent, notes| {
-            case.grounds(debate, agent, notes, ledger)
+            setup.grounds(debate, agent, notes, ledger)
         })
         .await?;
     Ok(Closing {
@@ -251,7 +262,7 @@ async fn closing(debate: &Debate, case: &Case, ledger: &Ledger) -> Result<Closin
 /// Where the debate stands; `stopped` says why it goes no further for now.
 fn outcome(
     debate: &Debate,
-    case: &Case,
+    setup: &Setup,
     ledger: &Ledger,
     closing: Closing,
     stopped: Option<LimitMet>,
@@ -263,7 +274,7 @@ fn outcome(
     } else {
         Ending::Contested
     };
-    let result = result::of(case, ledger, &closing, &absences, agreed);
+    let result = result::of(setup, ledger, &closing, &absences, agreed);
     Outcome::with_result(
         ending,
         &result::summary(ledger, &result),

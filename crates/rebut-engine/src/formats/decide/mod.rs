@@ -1,13 +1,16 @@
 //! Decide: judges of fixed stance answer blind; without consensus each hears the others and keeps
 //! or changes its mind.
 
-mod case;
+mod config;
+mod input;
+mod prompts;
 pub mod replies;
 pub mod result;
 mod state;
 
-pub use super::question::{Choice, Input};
-pub use case::{Case, Config, Hall, options_of};
+pub use config::Config;
+pub use input::{Choice, Input, options_of};
+pub use prompts::{Hall, Setup};
 pub use state::Ledger;
 
 use crate::{
@@ -34,9 +37,9 @@ pub const FORMAT: Format = Format {
         once more.",
     preset: include_str!("../../../presets/decide.toml"),
     prompts: &[
-        PromptFile::of::<case::Recommend>(),
-        PromptFile::of::<case::Challenge>(),
-        PromptFile::of::<case::Draft>(),
+        PromptFile::of::<prompts::Recommend>(),
+        PromptFile::of::<prompts::Challenge>(),
+        PromptFile::of::<prompts::Draft>(),
         PromptFile::of::<crate::turn::Clarify>(),
     ],
     replies: || {
@@ -59,28 +62,28 @@ pub const FORMAT: Format = Format {
 
 /// The rules.
 pub async fn run(debate: &Debate) -> Result<Outcome, Stop> {
-    let case = Case::of(debate).await?;
+    let setup = Setup::of(debate).await?;
     let blind = Step::once("recommend", 1);
     let first = debate
         .round(&blind, debate.agents(), |judge, notes| {
-            case.recommend(debate, judge, notes)
+            setup.recommend(debate, judge, notes)
         })
         .await?;
-    let first = first.quorum(case.quorum())?;
-    let mut topology = case
+    let first = first.quorum(setup.quorum())?;
+    let mut topology = setup
         .topology(debate)?
         .after(1, first.absent.iter().map(|absence| absence.agent.as_str()));
     let mut ledger = Ledger::open(first);
-    let mut tally = record(debate, &case, &ledger, &blind).await?;
+    let mut tally = record(debate, &setup, &ledger, &blind).await?;
     let mut saved = None;
-    for round in 2..=case.config.max_rounds {
+    for round in 2..=setup.config.max_rounds {
         if tally.reached {
             break;
         }
-        saved = case
+        saved = setup
             .config
             .stop_when_stable
-            .then(|| ledger.nothing_moves(round - 1, case.config.max_rounds))
+            .then(|| ledger.nothing_moves(round - 1, setup.config.max_rounds))
             .flatten();
         if saved.is_some() {
             break;
@@ -96,17 +99,17 @@ pub async fn run(debate: &Debate) -> Result<Outcome, Stop> {
         };
         let heard = match debate
             .round(&step, judges, |judge, notes| {
-                case.challenge(debate, judge, notes, &hall, round)
+                setup.challenge(debate, judge, notes, &hall, round)
             })
             .await
         {
             // What stands so far is worth having; with more to use it goes on from here.
             Err(Stop::Stopped(stop)) => {
-                return outcome(debate, &case, &ledger, &tally, None, Some(stop));
+                return outcome(debate, &setup, &ledger, &tally, None, Some(stop));
             }
             heard => heard?,
         };
-        let heard = heard.quorum(case.quorum())?;
+        let heard = heard.quorum(setup.quorum())?;
         let next = topology.after(
             round,
             heard.absent.iter().map(|absence| absence.agent.as_str()),
@@ -115,18 +118,18 @@ pub async fn run(debate: &Debate) -> Result<Outcome, Stop> {
             round,
             heard,
             &topology,
-            case.config.require_change_documentation,
+            setup.config.require_change_documentation,
         );
         topology = next;
-        tally = record(debate, &case, &ledger, &step).await?;
+        tally = record(debate, &setup, &ledger, &step).await?;
     }
-    outcome(debate, &case, &ledger, &tally, saved, None)
+    outcome(debate, &setup, &ledger, &tally, saved, None)
 }
 
-/// Where the case stands after a count; `stopped` says why it goes no further for now.
+/// Where the debate stands after a count; `stopped` says why it goes no further for now.
 fn outcome(
     debate: &Debate,
-    case: &Case,
+    setup: &Setup,
     ledger: &Ledger,
     tally: &Tally,
     saved: Option<Saved>,
@@ -137,13 +140,13 @@ fn outcome(
         .as_ref()
         .map(|saved| format!("; {saved}"))
         .unwrap_or_default();
-    let result = result::of(case, ledger, tally, &absences, saved);
+    let result = result::of(setup, ledger, tally, &absences, saved);
     let ending = if tally.reached {
         Ending::Consensus
     } else {
         Ending::Contested
     };
-    let stands = format!("{}{spared}", result::summary(case, tally));
+    let stands = format!("{}{spared}", result::summary(setup, tally));
     let outcome = Outcome::with_result(ending, &stands, &result, stopped, absences)?;
     Ok(Outcome {
         consensus_score: Some(tally.share),
@@ -154,7 +157,7 @@ fn outcome(
 /// Records where everybody stands after a round, and the count.
 async fn record(
     debate: &Debate,
-    case: &Case,
+    setup: &Setup,
     ledger: &Ledger,
     step: &Step,
 ) -> Result<Arc<Tally>, Stop> {
@@ -169,8 +172,8 @@ async fn record(
             .note(step.place(Some(agent)), event(position.clone()))
             .await?;
     }
-    let (ballots, weights) = (ledger.ballots(step.round), &case.config.weights);
-    let tally = consensus::weighed_tally(&step.name, &ballots, case.config.threshold(), |judge| {
+    let (ballots, weights) = (ledger.ballots(step.round), &setup.config.weights);
+    let tally = consensus::weighed_tally(&step.name, &ballots, setup.config.threshold(), |judge| {
         weights.of(judge).units()
     });
     let tally = Arc::new(tally);
@@ -198,7 +201,7 @@ fn check(input: &Value, config: &Value, agents: &[Agent]) -> Result<String, Stri
 }
 
 fn choices(view: &View) -> Vec<(String, String)> {
-    case::options_of(view)
+    options_of(view)
         .into_iter()
         .map(|choice| (choice.id, choice.label))
         .collect()

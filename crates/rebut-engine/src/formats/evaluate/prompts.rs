@@ -1,11 +1,12 @@
-//! What the agents of an evaluation read: prompts made from the case and from what was said so far.
+//! The prompts of evaluate, made from its input and settings and from what was said so far.
 
 use super::{
-    case::{Config, Input, RedTeam, Topic, categories},
+    config::Config,
     evidence::Quoted,
+    input::{Input, RedTeam, Topic, categories},
     replies::{Answers, Arguments, CategoryScores, Judgement, WINNERS},
     result::{Answered, Argued, Evaluated, TopicRound},
-    scores::{Board, UNKNOWN_CONFIDENCE, shown},
+    state::{Board, UNKNOWN_CONFIDENCE, shown},
 };
 use crate::{
     agent::Agent,
@@ -107,8 +108,8 @@ prompt!(
     }
 );
 
-/// The case while it is debated.
-pub struct Case {
+/// The setup of a debate: its input and settings, checked, and what prompts need of them.
+pub struct Setup {
     /// The input, without the idea's text: that is pinned, and looked up there.
     pub input: Input,
     /// The settings.
@@ -119,8 +120,8 @@ pub struct Case {
     pub source: Source,
 }
 
-impl Case {
-    /// The case of a debate.
+impl Setup {
+    /// Reads input and settings of a started debate.
     pub fn of(debate: &Debate) -> Result<Self, Stop> {
         let started = debate.started();
         let config = Config::parse(&started.config).map_err(Stop::Broken)?;
@@ -295,7 +296,7 @@ impl Case {
 /// What stands in a hole that has nothing to tell.
 const NOTHING: &str = "(none)";
 
-/// The idea as it was pinned: a case keeps no second copy of what may be long.
+/// The idea as it was pinned: the setup keeps no second copy of what may be long.
 fn idea_of(debate: &Debate) -> &str {
     debate
         .started()

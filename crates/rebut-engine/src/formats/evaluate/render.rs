@@ -2,10 +2,12 @@
 //! Markdown.
 
 use super::{
-    case::{Config, Input, SIDES},
+    config::Config,
     evidence::Quoted,
+    input::Input,
     result::{EvaluateResult, TopicRound, TopicVerdict},
-    scores::{Totals, shown, signed},
+    roles::SIDES,
+    state::{Totals, shown, signed},
 };
 use crate::{
     clean::{for_markdown, on_one_line, shortened},

@@ -2,10 +2,11 @@
 //! and after.
 
 use super::{
-    case::{SIDES, Topic},
     evidence::{Quoted, look_up, strength, weight},
+    input::Topic,
     replies::{Answers, Arguments, CategoryScore, Judgement, argument_number},
-    scores::{Scored, Totals, Winner},
+    roles::SIDES,
+    state::{Scored, Totals, Winner},
 };
 use crate::{
     clean::on_one_line,

@@ -3,21 +3,27 @@
 //! that is logged, and never changes what was merged.
 
 pub mod audit;
-mod case;
+mod config;
 pub mod conflicts;
 mod debating;
+mod input;
 pub mod locate;
 pub mod merge;
 pub mod operations;
 pub mod pairs;
+mod prompts;
 pub mod render;
 pub mod replies;
 pub mod result;
+mod roles;
 
 pub use audit::{AuditEntry, DebateLog, audit_entry, exact_log};
-pub use case::{Case, Config, DebateConfig, EDITOR, Input, JUDGE, TextKind, is_reviewer};
+pub use config::{Config, DebateConfig};
+pub use input::{Input, TextKind};
 pub use operations::{Operation, OperationKind, Severity};
+pub use prompts::Setup;
 pub use result::ReviewResult;
+pub use roles::{EDITOR, JUDGE, is_reviewer};
 
 use crate::{
     agent::Agent,
@@ -30,10 +36,10 @@ use crate::{
     prompt::PromptFile,
     reply::Schema,
 };
-use case::only;
 use debating::Debating;
 use replies::{Argument, Critique, NotApplied, Rebuttal, Revision, Verdict};
 use result::{EditState, Editing, Reviewed};
+use roles::only;
 use serde_json::Value;
 use std::sync::Arc;
 
@@ -45,11 +51,11 @@ pub const FORMAT: Format = Format {
         editor applies what stands.",
     preset: include_str!("../../../presets/review.toml"),
     prompts: &[
-        PromptFile::of::<case::Review>(),
-        PromptFile::of::<case::Edit>(),
-        PromptFile::of::<case::Argue>(),
-        PromptFile::of::<case::Rebut>(),
-        PromptFile::of::<case::Judge>(),
+        PromptFile::of::<prompts::Review>(),
+        PromptFile::of::<prompts::Edit>(),
+        PromptFile::of::<prompts::Argue>(),
+        PromptFile::of::<prompts::Rebut>(),
+        PromptFile::of::<prompts::Judge>(),
         PromptFile::of::<crate::turn::Clarify>(),
     ],
     replies: || {
@@ -81,7 +87,7 @@ pub const FORMAT: Format = Format {
 
 /// The rules.
 pub async fn run(debate: &Debate) -> Result<Outcome, Stop> {
-    let case = Case::of(debate)?;
+    let setup = Setup::of(debate)?;
     let reviewers: Vec<&Agent> = debate
         .agents()
         .iter()
@@ -90,23 +96,23 @@ pub async fn run(debate: &Debate) -> Result<Outcome, Stop> {
     let step = Step::once("review", 1);
     let reviews = debate
         .round(&step, reviewers.iter().copied(), |reviewer, notes| {
-            case.critique(debate, reviewer, notes)
+            setup.critique(debate, reviewer, notes)
         })
         .await?;
-    let reviews = reviews.quorum(case.quorum(reviewers.len()))?;
+    let reviews = reviews.quorum(setup.quorum(reviewers.len()))?;
     // From here on what stands is fixed: the editor reads it, the debate cannot reach it.
-    let reviewed = Reviewed::of(&case, debate.agents(), &reviews);
+    let reviewed = Reviewed::of(&setup, debate.agents(), &reviews);
     record(debate, &reviewed, &step).await?;
-    let (edited, stopped) = edit(debate, &case, &reviewed).await?;
+    let (edited, stopped) = edit(debate, &setup, &reviewed).await?;
     let debating = match stopped {
         Some(stop) => Debating {
             why_not: stop.why.clone(),
             stopped: Some(stop),
             ..Debating::default()
         },
-        None => debating::run(debate, &case, &reviewed).await?,
+        None => debating::run(debate, &setup, &reviewed).await?,
     };
-    outcome(debate, case, reviewed, edited, debating)
+    outcome(debate, setup, reviewed, edited, debating)
 }
 
 /// Records what cannot be followed together, and what stands.
@@ -142,18 +148,18 @@ type Edited = (Option<String>, Editing);
 /// Lets the editor apply what stands. Whatever happens to it, what stands stays.
 async fn edit(
     debate: &Debate,
-    case: &Case,
+    setup: &Setup,
     reviewed: &Reviewed,
 ) -> Result<(Edited, Option<LimitMet>), Stop> {
     let merged = &reviewed.merge.merged;
     let none = |state, detail: &str| Ok(((None, Editing::none(state, detail)), None));
-    if case.input.kind == TextKind::Diff {
+    if setup.input.kind == TextKind::Diff {
         return none(
             EditState::Diff,
             "a diff is not edited; the merged operations are the review",
         );
     }
-    if !case.config.edit {
+    if !setup.config.edit {
         return none(EditState::Off, "editing is off");
     }
     if merged.is_empty() {
@@ -166,7 +172,7 @@ async fn edit(
         .turn(
             &Step::once("edit", 2),
             editor,
-            case.edit(debate, editor, merged),
+            setup.edit(debate, editor, merged),
         )
         .await
     {
@@ -215,15 +221,15 @@ fn applied(revision: Revision, reviewed: &Reviewed) -> Edited {
 /// The outcome; a limit that was met leaves what stands.
 fn outcome(
     debate: &Debate,
-    case: Case,
+    setup: Setup,
     reviewed: Reviewed,
     (edited, editing): Edited,
     debating: Debating,
 ) -> Result<Outcome, Stop> {
     let result = ReviewResult {
-        title: case.input.title,
-        kind: case.input.kind,
-        base: case.input.base,
+        title: setup.input.title,
+        kind: setup.input.kind,
+        base: setup.input.base,
         reviewers: reviewed.reviewers,
         operations: reviewed.operations,
         conflicts: reviewed.conflicts,

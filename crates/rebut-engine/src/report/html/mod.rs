@@ -19,7 +19,7 @@ use super::markdown::transcript;
 use crate::{
     clean::{on_one_line, shortened},
     event::Started,
-    formats::{Format, ending_word, evaluate::scores::shown},
+    formats::{Format, ending_word, evaluate::state::shown},
     record::Hash,
     view::View,
 };

@@ -13,7 +13,7 @@ use crate::{
         evidence::Quoted,
         render::{remarks, verdict_words},
         result::TopicRound,
-        scores::{Totals, shown, signed},
+        state::{Totals, shown, signed},
     },
     view::View,
 };

@@ -6,7 +6,7 @@ use super::{
 };
 use crate::{
     clean::{on_one_line, shortened},
-    formats::evaluate::scores::{shown, signed},
+    formats::evaluate::state::{shown, signed},
     view::View,
 };
 
