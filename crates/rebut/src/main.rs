@@ -9,6 +9,7 @@ mod atomic_file;
 mod ballots;
 mod beneath;
 mod budget;
+mod casting;
 mod cli;
 mod commands;
 mod config;

@@ -14,8 +14,7 @@ use rebut_engine::{
 };
 use std::path::Path;
 
-/// The judges of decide when nobody says otherwise.
-pub const JUDGES: [&str; 3] = ["risk", "value", "effort"];
+pub use rebut_engine::formats::casting::JUDGES;
 
 /// A panel, and how it came about.
 #[derive(Clone, Debug)]

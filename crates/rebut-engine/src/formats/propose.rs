@@ -1,6 +1,7 @@
 //! Propose: one agent words a reviewer's text anew from what judges said of it. What it says is
 //! only ever a proposal for a person.
 
+use super::casting::Casting;
 use crate::{
     agent::Agent,
     debate::{Ask, Debate, Step},
@@ -40,6 +41,8 @@ pub const FORMAT: Format = Format {
     foresee: |_, _, agents| Ok(Foreseen::rounds(agents.len().min(1), 1, 1)),
     suffices: super::anybody,
     reading: None,
+    casting: Casting::JUDGES,
+    offer: None,
 };
 
 prompt!(

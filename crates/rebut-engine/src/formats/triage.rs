@@ -1,6 +1,7 @@
 //! Triage with a model: one agent says whether a question is worth a debate, beside what the rules
 //! say.
 
+use super::casting::Casting;
 use crate::{
     agent::Agent,
     debate::{Ask, Debate, Step},
@@ -40,6 +41,8 @@ pub const FORMAT: Format = Format {
     foresee: |_, _, agents| Ok(Foreseen::rounds(agents.len().min(1), 1, 1)),
     suffices: super::anybody,
     reading: None,
+    casting: Casting::JUDGES,
+    offer: None,
 };
 
 prompt!(

@@ -10,6 +10,7 @@ use super::{
 };
 use crate::{
     app::App,
+    casting::casting_of,
     cli::{AskArgs, GlobalArgs, Weighing},
     context,
     debates::Debates,
@@ -22,7 +23,7 @@ use rebut_engine::{
     agent::Agent,
     clean::on_one_line,
     formats::{
-        baselines::single,
+        casting,
         decide::{Choice, Input},
         weights::Weights,
     },
@@ -256,13 +257,11 @@ pub fn who_answers(
     config: &Value,
     agents: Vec<Agent>,
 ) -> Result<Vec<Agent>, CliError> {
-    if format != single::FORMAT.name {
-        return Ok(agents);
-    }
-    let config = single::Config::parse(config).map_err(CliError::usage)?;
-    Ok(vec![
-        config.chosen(&agents).map_err(CliError::usage)?.clone(),
-    ])
+    let wanted = casting::Wanted {
+        input: &Value::Null,
+        config,
+    };
+    (casting_of(format)?.asked)(&wanted, agents).map_err(CliError::usage)
 }
 
 /// The question, options and context, from the flags or a file, and where each judge's words go.

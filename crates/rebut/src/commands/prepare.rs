@@ -1,10 +1,10 @@
 //! From a request to a running debate: who takes part, what it will take, what would be sent. Every
 //! format begins here.
 
-use super::{ask, challenge, evaluate, review};
 use crate::{
     app::{App, user},
     budget::Budget,
+    casting,
     cli::{PanelArgs, RunArgs},
     dry_run,
     error::CliError,
@@ -50,25 +50,17 @@ pub struct Wanted<'a> {
     pub panel: &'a PanelArgs,
 }
 
-/// Who takes part, by the rules of the format: the one place that knows them, whoever asks.
+/// Who takes part, by the rules of the format, whoever asks.
 pub async fn cast(
     app: &App,
     registry: &Registry,
     wanted: Wanted<'_>,
 ) -> Result<panel::Panel, CliError> {
-    match wanted.format {
-        "challenge" => challenge::cast(app, registry, wanted.panel).await,
-        "evaluate" => evaluate::cast(app, registry, wanted).await,
-        "review" => review::cast(app, registry, wanted).await,
-        "solve" => panel(app, registry, wanted.panel, &solve::ROLES).await,
-        format => {
-            let panel = panel(app, registry, wanted.panel, &panel::JUDGES).await?;
-            Ok(panel::Panel {
-                agents: ask::who_answers(format, wanted.config, panel.agents)?,
-                ..panel
-            })
-        }
-    }
+    let asked = rebut_engine::formats::casting::Wanted {
+        input: wanted.input,
+        config: wanted.config,
+    };
+    casting::cast(app, registry, wanted.format, asked, wanted.panel).await
 }
 
 /// A panel: `usual` are the roles when nobody says otherwise. Searches the machine only if somebody

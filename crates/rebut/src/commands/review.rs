@@ -2,7 +2,7 @@
 //! code.
 
 use super::{
-    prepare::{self, Wanted},
+    prepare,
     request::{self, Case},
     server_support::{of_run, refuse},
 };
@@ -14,26 +14,18 @@ use crate::{
     error::CliError,
     git, output,
     paint::Paint,
-    panel::Panel,
     post_actions::Afterwards,
 };
 use rebut_engine::{
     clean::{json_for_terminal, on_one_line},
-    formats::review::{
-        Config, EDITOR, FORMAT, Input, JUDGE, ReviewResult, Severity, TextKind, audit_entry,
-        is_reviewer,
-    },
+    formats::review::{FORMAT, Input, ReviewResult, Severity, TextKind, audit_entry},
     report,
     view::View,
 };
-use rebut_models::Registry;
 use std::{
     io::IsTerminal,
     path::{Path, PathBuf},
 };
-
-/// The reviewers when nobody says otherwise.
-const REVIEWERS: [&str; 4] = ["security", "testing", "clarity", "performance"];
 
 /// `rebut review`.
 pub async fn run(global: &GlobalArgs, args: ReviewArgs) -> Result<u8, CliError> {
@@ -66,26 +58,6 @@ pub async fn run(global: &GlobalArgs, args: ReviewArgs) -> Result<u8, CliError> 
     }
     .hold(&app)
     .await
-}
-
-/// The reviewers, and whoever else is needed for this text under these settings.
-pub async fn cast(app: &App, registry: &Registry, wanted: Wanted<'_>) -> Result<Panel, CliError> {
-    let config = Config::parse(wanted.config).map_err(CliError::usage)?;
-    let kind = Input::parse(wanted.input).map_err(CliError::usage)?.kind;
-    let mut args = wanted.panel.clone();
-    let usual = roles(&args.judges, &config, kind);
-    if !args.judges.is_empty() {
-        args.judges.clone_from(&usual);
-    }
-    let Panel { mut agents, chosen } = prepare::panel(
-        app,
-        registry,
-        &args,
-        &usual.iter().map(String::as_str).collect::<Vec<_>>(),
-    )
-    .await?;
-    agents.retain(|agent| is_reviewer(agent) || is_needed(&agent.role, &config, kind));
-    Ok(Panel { agents, chosen })
 }
 
 /// Whether nobody is asked, and so nothing is written.
@@ -138,31 +110,6 @@ fn settings(args: &ReviewArgs) -> Vec<String> {
         set.push("review.edit=false".to_owned());
     }
     set
-}
-
-/// The roles that take part: the reviewers, and whoever else is needed.
-fn roles(reviewers: &[String], config: &Config, kind: TextKind) -> Vec<String> {
-    let named = |names: &[&str]| names.iter().copied().map(str::to_owned).collect::<Vec<_>>();
-    let mut roles = if reviewers.is_empty() {
-        named(&REVIEWERS)
-    } else {
-        reviewers.to_vec()
-    };
-    for role in [EDITOR, JUDGE] {
-        if is_needed(role, config, kind) && !roles.iter().any(|known| known == role) {
-            roles.push(role.to_owned());
-        }
-    }
-    roles
-}
-
-/// Whether an editor or judge will be asked at all; nobody else belongs to the debate.
-fn is_needed(role: &str, config: &Config, kind: TextKind) -> bool {
-    match role {
-        EDITOR => config.edit && kind == TextKind::Text,
-        JUDGE => config.debate.enabled,
-        _ => true,
-    }
 }
 
 /// What is reviewed; nothing if nothing changed.

@@ -28,7 +28,7 @@ use rebut_engine::{
     DebateId, Desk, More, Start,
     agent::{Agent, Role},
     budget::Caps,
-    formats::{challenge, evaluate, review, solve},
+    formats::solve,
     model::{Models, Price},
 };
 use rebut_models::Registry;
@@ -242,12 +242,7 @@ impl CommandFront {
             lessons::give_by_words(&self.desk, by, &config, &mut input).await?;
             return prepare::value(&input);
         }
-        let is_question = ![
-            challenge::FORMAT.name,
-            evaluate::FORMAT.name,
-            review::FORMAT.name,
-        ]
-        .contains(&format);
+        let is_question = Card::named(format)?.offer.is_question;
         if is_question {
             prepare::value(&ask::checked(&input)?)
         } else {

@@ -14,7 +14,9 @@ use crate::{
     event::{Event, Tally},
     formats::{
         Foreseen, Format, Run,
+        casting::Casting,
         consensus::{Ballot, Bar},
+        offer::Offer,
     },
     outcome::{Absence, LimitMet, Outcome},
     prompt::PromptFile,
@@ -48,6 +50,8 @@ pub const FORMAT: Format = Format {
     foresee,
     suffices,
     reading: None,
+    casting: Casting::JUDGES,
+    offer: Some(Offer::question::<Config>()),
 };
 
 /// The settings of poll.

@@ -12,7 +12,7 @@ use crate::{
     debate::{Debate, Step},
     error::Stop,
     event::Event,
-    formats::{Foreseen, Format, Run},
+    formats::{Foreseen, Format, Run, casting::Casting, casting::Wanted, offer::Offer},
     outcome::{Ending, Outcome},
     prompt::PromptFile,
     reply::Schema,
@@ -48,7 +48,17 @@ pub const FORMAT: Format = Format {
     foresee: |_, _, agents| Ok(Foreseen::rounds(agents.len().min(1), 1, 1)),
     suffices: crate::formats::anybody,
     reading: None,
+    casting: Casting {
+        asked,
+        ..Casting::JUDGES
+    },
+    offer: Some(Offer::question::<Config>()),
 };
+
+/// The one agent that answers.
+fn asked(wanted: &Wanted<'_>, agents: Vec<Agent>) -> Result<Vec<Agent>, String> {
+    Ok(vec![Config::parse(wanted.config)?.chosen(&agents)?.clone()])
+}
 
 /// The settings of single.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]

@@ -14,8 +14,10 @@ use crate::{
     event::{Event, Position, Tally},
     formats::{
         Foreseen, Format, Run,
+        casting::Casting,
         consensus::{Ballot, Bar},
         decide::result::Change,
+        offer::Offer,
         peer_view::{Other, order},
         question::Input,
     },
@@ -50,6 +52,8 @@ pub const FORMAT: Format = Format {
     foresee,
     suffices,
     reading: None,
+    casting: Casting::JUDGES,
+    offer: Some(Offer::question::<Config>()),
 };
 
 /// The settings of society.

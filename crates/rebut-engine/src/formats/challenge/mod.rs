@@ -8,6 +8,7 @@ mod prompts;
 mod render;
 pub mod replies;
 pub mod result;
+mod roles;
 mod state;
 
 pub use config::{Casting, Config};
@@ -21,7 +22,7 @@ use crate::{
     debate::{Debate, Step},
     error::Stop,
     event::{Event, Position},
-    formats::{Foreseen, Format, Reading, Run, timeouts::limits_by},
+    formats::{Foreseen, Format, Reading, Run, offer::Offer, timeouts::limits_by},
     outcome::{Absence, Ending, LimitMet, Outcome},
     prompt::PromptFile,
     reply::Schema,
@@ -69,11 +70,15 @@ pub const FORMAT: Format = Format {
     choices,
     foresee,
     suffices,
-    reading: Some(Reading {
-        heading: render::heading,
-        lines: render::lines,
-        transcript: render::transcript,
-        shortfall: |_| None,
+    reading: Some(Reading::of(
+        render::heading,
+        render::lines,
+        render::transcript,
+    )),
+    casting: roles::CASTING,
+    offer: Some(Offer {
+        operators_input: &["workspace"],
+        ..Offer::of::<Input, Config>()
     }),
 };
 

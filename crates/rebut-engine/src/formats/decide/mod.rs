@@ -18,7 +18,9 @@ use crate::{
     debate::{Debate, Step},
     error::Stop,
     event::{Event, Tally},
-    formats::{Foreseen, Format, Run, consensus, timeouts::limits_by},
+    formats::{
+        Foreseen, Format, Run, casting::Casting, consensus, offer::Offer, timeouts::limits_by,
+    },
     outcome::{Ending, LimitMet, Outcome},
     prompt::PromptFile,
     reply::Schema,
@@ -58,6 +60,8 @@ pub const FORMAT: Format = Format {
     foresee,
     suffices,
     reading: None,
+    casting: Casting::JUDGES,
+    offer: Some(Offer::question::<Config>()),
 };
 
 /// The rules.

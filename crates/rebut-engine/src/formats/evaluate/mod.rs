@@ -1,6 +1,7 @@
 //! Evaluate: on each topic an advocate and a challenger argue about an idea and answer each other;
 //! an arbiter judges in both orders, and scores move by that.
 
+mod card;
 mod config;
 pub mod evidence;
 pub mod input;
@@ -21,7 +22,7 @@ use crate::{
     debate::{Debate, Step},
     error::Stop,
     event::Event,
-    formats::{Foreseen, Format, Run, timeouts::limits_by},
+    formats::{Foreseen, Format, Run, offer::Offer, timeouts::limits_by},
     model::FaultKind,
     moves::{
         exchange::{Steps, exchange},
@@ -31,11 +32,10 @@ use crate::{
     prompt::PromptFile,
     reply::Schema,
 };
-use input::categories;
 use prompts::Setup;
 use replies::{Answers, Arguments, CategoryScores, Judgement};
 use result::{Evaluated, TopicRound};
-use roles::{Roles, SIDES};
+use roles::{Roles, SIDES, lacks_scores};
 use serde_json::Value;
 use state::{Board, Judged, Winner};
 use std::{collections::BTreeMap, sync::Arc};
@@ -72,6 +72,8 @@ pub const FORMAT: Format = Format {
     foresee,
     suffices,
     reading: Some(render::READING),
+    casting: roles::CASTING,
+    offer: Some(Offer::of::<Input, Config>()),
 };
 
 /// What was heard and how scores stand.
@@ -331,12 +333,6 @@ fn check(input: &Value, config: &Value, agents: &[Agent]) -> Result<String, Stri
     let (input, topics) = Input::parse(input, &config)?;
     Roles::of(agents, lacks_scores(&input, &topics))?;
     Ok(input.title)
-}
-
-fn lacks_scores(input: &Input, topics: &[Topic]) -> bool {
-    categories(topics)
-        .iter()
-        .any(|category| !input.scores.contains_key(*category))
 }
 
 /// Both sides and the arbiter: without one of them every topic is skipped.

@@ -6,7 +6,7 @@ use super::{
     input::{Input, RedTeam, Topic, categories},
     replies::{Answers, Arguments, CategoryScores, Judgement, WINNERS},
     result::{Answered, Argued, Evaluated, TopicRound},
-    state::{Board, UNKNOWN_CONFIDENCE, shown},
+    state::{Board, UNKNOWN_CONFIDENCE},
 };
 use crate::{
     agent::Agent,
@@ -18,6 +18,7 @@ use crate::{
     prompt,
     prompt::Template,
     reply::Schema,
+    report::shown,
 };
 use serde_json::Value;
 use std::{collections::BTreeMap, fmt::Write};

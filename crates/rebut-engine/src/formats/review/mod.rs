@@ -31,7 +31,7 @@ use crate::{
     error::Stop,
     event::Event,
     facts::{ConflictsFound, MergeRecorded},
-    formats::{Foreseen, Format, Reading, Run, timeouts::limits_by},
+    formats::{Foreseen, Format, Reading, Run, offer::Offer, timeouts::limits_by},
     outcome::{Ending, LimitMet, Outcome},
     prompt::PromptFile,
     reply::Schema,
@@ -78,11 +78,11 @@ pub const FORMAT: Format = Format {
     foresee,
     suffices,
     reading: Some(Reading {
-        heading: render::heading,
-        lines: render::lines,
-        transcript: render::transcript,
-        shortfall: |_| None,
+        has_findings: true,
+        ..Reading::of(render::heading, render::lines, render::transcript)
     }),
+    casting: roles::CASTING,
+    offer: Some(Offer::of::<Input, Config>()),
 };
 
 /// The rules.

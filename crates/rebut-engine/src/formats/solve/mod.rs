@@ -27,7 +27,12 @@ use crate::{
     debate::Debate,
     error::Stop,
     event::Started,
-    formats::{Foreseen, Format, Run, timeouts::limits_by},
+    formats::{
+        Foreseen, Format, Run,
+        casting::{Casting, named_or},
+        offer::Offer,
+        timeouts::limits_by,
+    },
     moves::tools,
     outcome::{Ending, LimitMet, Outcome},
     prompt::PromptFile,
@@ -110,6 +115,12 @@ pub const FORMAT: Format = Format {
     foresee,
     suffices: super::anybody,
     reading: Some(render::READING),
+    casting: Casting::panel(&ROLES, |_, named| Ok(named_or(&ROLES, named))),
+    offer: Some(Offer {
+        operators_input: &["lessons", "lessons_search"],
+        operators_config: &["embeddings", "hooks", "tools"],
+        ..Offer::of::<Input, Config>()
+    }),
 };
 
 /// The rules.

@@ -26,10 +26,8 @@ use std::fmt::Write;
 
 /// How solve debates are read.
 pub const READING: Reading = Reading {
-    heading,
-    lines,
-    transcript,
     shortfall,
+    ..Reading::of(heading, lines, transcript)
 };
 
 fn heading(started: &Started) -> String {
