@@ -12,6 +12,7 @@ mod peer_view;
 pub mod propose;
 pub mod question;
 pub mod review;
+pub mod rules;
 pub mod solve;
 pub mod timeouts;
 pub mod triage;
@@ -177,11 +178,6 @@ pub fn ending_word(format: &str, outcome: &Outcome) -> String {
         .map_or(outcome.outcome.as_str(), Shortfall::as_str)
         .to_uppercase()
         .replace('_', " ")
-}
-
-/// For formats that need somebody, whoever it is.
-pub fn anybody(_: &Value, _: &[Agent], can_answer: &[bool]) -> bool {
-    can_answer.contains(&true)
 }
 
 impl Foreseen {

@@ -22,7 +22,7 @@ use crate::{
     debate::{Debate, Step},
     error::Stop,
     event::{Event, Position},
-    formats::{Foreseen, Format, Reading, Run, offer::Offer, timeouts::limits_by},
+    formats::{Foreseen, Format, Reading, offer::Offer, rules::Rules},
     outcome::{Absence, Ending, LimitMet, Outcome},
     prompt::PromptFile,
     reply::Schema,
@@ -35,11 +35,6 @@ use std::sync::Arc;
 
 /// The row of the table of formats.
 pub const FORMAT: Format = Format {
-    name: "challenge",
-    version: 1,
-    about: "One proposes, experts of different angles attack, the proposer answers every \
-        objection.",
-    preset: include_str!("../../../presets/challenge.toml"),
     prompts: &[
         PromptFile::of::<prompts::Personas>(),
         PromptFile::of::<prompts::Preflight>(),
@@ -61,15 +56,9 @@ pub const FORMAT: Format = Format {
             Schema::of::<Grounds>(),
         ]
     },
-    check,
-    check_config: |config| Config::parse(config).map(drop),
-    limits: |config| limits_by(config, "timeout_per_agent"),
     // The proposer and three dissenters say what their sides rest on.
     closing_calls: 4,
-    run: |debate| -> Run<'_> { Box::pin(run(debate)) },
     choices,
-    foresee,
-    suffices,
     reading: Some(Reading::of(
         render::heading,
         render::lines,
@@ -80,11 +69,83 @@ pub const FORMAT: Format = Format {
         operators_input: &["workspace"],
         ..Offer::of::<Input, Config>()
     }),
+    ..Format::by::<Challenge>(
+        "challenge",
+        "One proposes, experts of different angles attack, the proposer answers every \
+        objection.",
+        include_str!("../../../presets/challenge.toml"),
+    )
 };
 
+/// The rules in the table's terms.
+pub struct Challenge;
+
+impl Rules for Challenge {
+    type Input = Input;
+    type Config = Config;
+
+    const TURN_SECONDS: &'static str = "timeout_per_agent";
+
+    fn config(config: &Value) -> Result<Config, String> {
+        Config::parse(config)
+    }
+
+    fn read(input: &Value, config: &Value) -> Result<(Self::Input, Config), String> {
+        Ok((Input::parse(input)?, Config::parse(config)?))
+    }
+
+    fn check(input: Self::Input, config: &Config, agents: &[Agent]) -> Result<String, String> {
+        match agents.len() {
+            0 | 1 => Err("challenge needs a proposer and at least one challenger".to_owned()),
+            count if config.min_challengers >= count => Err(format!(
+                "min_challengers is {}, but there are only {} challengers",
+                config.min_challengers,
+                count - 1
+            )),
+            _ => Ok(input.topic),
+        }
+    }
+
+    async fn run(debate: &Debate, input: Self::Input, config: Config) -> Result<Outcome, Stop> {
+        run(debate, input, config).await
+    }
+
+    fn foresee(_: Self::Input, config: &Config, agents: &[Agent]) -> Result<Vec<Foreseen>, String> {
+        let others = agents.len().saturating_sub(1);
+        let call = |agent: usize, hears: usize, is_sure: bool| Foreseen {
+            agent,
+            hears,
+            is_sure,
+        };
+        let challengers = |hears: usize, is_sure: bool| {
+            (1..agents.len()).map(move |agent| call(agent, hears, is_sure))
+        };
+        let rehearsed = agents.iter().any(|agent| agent.provider() == "rehearsal");
+        let mut calls: Vec<Foreseen> = Vec::new();
+        calls.extend((config.personas == Casting::Auto && !rehearsed).then(|| call(0, 0, true)));
+        calls.extend(challengers(0, true).filter(|_| config.preflight));
+        calls.push(call(0, 0, true));
+        calls.extend(challengers(1, true));
+        for _ in 1..config.max_rounds {
+            calls.push(call(0, others, false));
+            calls.extend(challengers(1, false));
+        }
+        calls.push(call(0, others, false));
+        calls.extend(challengers(others, false));
+        Ok(calls)
+    }
+
+    fn suffices(config: &Config, _: &[Agent], can_answer: &[bool]) -> bool {
+        let needed = config.min_challengers.max(1);
+        can_answer.split_first().is_some_and(|(proposer, others)| {
+            *proposer && others.iter().filter(|can| **can).count() >= needed
+        })
+    }
+}
+
 /// The rules.
-pub async fn run(debate: &Debate) -> Result<Outcome, Stop> {
-    let setup = Setup::of(debate).await?;
+pub async fn run(debate: &Debate, input: Input, config: Config) -> Result<Outcome, Stop> {
+    let setup = Setup::of(debate, input, config).await?;
     let present = preflight(debate, &setup).await?;
     if present.is_empty() {
         return Ok(Outcome::without_result(
@@ -320,20 +381,6 @@ async fn record(
     Ok(())
 }
 
-fn check(input: &Value, config: &Value, agents: &[Agent]) -> Result<String, String> {
-    let input = Input::parse(input)?;
-    let config = Config::parse(config)?;
-    match agents.len() {
-        0 | 1 => Err("challenge needs a proposer and at least one challenger".to_owned()),
-        count if config.min_challengers >= count => Err(format!(
-            "min_challengers is {}, but there are only {} challengers",
-            config.min_challengers,
-            count - 1
-        )),
-        _ => Ok(input.topic),
-    }
-}
-
 /// After a tradeoff: the proposer's side, or that of a dissenter.
 fn choices(view: &View) -> Vec<(String, String)> {
     let found = view
@@ -341,38 +388,4 @@ fn choices(view: &View) -> Vec<(String, String)> {
         .as_ref()
         .and_then(|outcome| result::ChallengeResult::read(&outcome.result));
     found.map(|result| result.choices()).unwrap_or_default()
-}
-
-/// The proposer, and enough challengers.
-fn suffices(config: &Value, _: &[Agent], can_answer: &[bool]) -> bool {
-    let needed = Config::parse(config).map_or(1, |config| config.min_challengers.max(1));
-    can_answer.split_first().is_some_and(|(proposer, others)| {
-        *proposer && others.iter().filter(|can| **can).count() >= needed
-    })
-}
-
-fn foresee(_: &Value, config: &Value, agents: &[Agent]) -> Result<Vec<Foreseen>, String> {
-    let config = Config::parse(config)?;
-    let others = agents.len().saturating_sub(1);
-    let call = |agent: usize, hears: usize, is_sure: bool| Foreseen {
-        agent,
-        hears,
-        is_sure,
-    };
-    let challengers = |hears: usize, is_sure: bool| {
-        (1..agents.len()).map(move |agent| call(agent, hears, is_sure))
-    };
-    let rehearsed = agents.iter().any(|agent| agent.provider() == "rehearsal");
-    let mut calls: Vec<Foreseen> = Vec::new();
-    calls.extend((config.personas == Casting::Auto && !rehearsed).then(|| call(0, 0, true)));
-    calls.extend(challengers(0, true).filter(|_| config.preflight));
-    calls.push(call(0, 0, true));
-    calls.extend(challengers(1, true));
-    for _ in 1..config.max_rounds {
-        calls.push(call(0, others, false));
-        calls.extend(challengers(1, false));
-    }
-    calls.push(call(0, others, false));
-    calls.extend(challengers(others, false));
-    Ok(calls)
 }

@@ -142,11 +142,9 @@ pub struct Setup {
 }
 
 impl Setup {
-    /// Reads input and settings. Gives every challenger its persona first.
-    pub async fn of(debate: &Debate) -> Result<Self, Stop> {
+    /// Gives every challenger its persona first.
+    pub async fn of(debate: &Debate, input: Input, config: Config) -> Result<Self, Stop> {
         let started = debate.started();
-        let input = Input::parse(&started.input).map_err(Stop::Broken)?;
-        let config = Config::parse(&started.config).map_err(Stop::Broken)?;
         let (proposer, others) = started
             .agents
             .split_first()

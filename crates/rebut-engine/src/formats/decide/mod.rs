@@ -18,9 +18,7 @@ use crate::{
     debate::{Debate, Step},
     error::Stop,
     event::{Event, Tally},
-    formats::{
-        Foreseen, Format, Run, casting::Casting, consensus, offer::Offer, timeouts::limits_by,
-    },
+    formats::{Foreseen, Format, consensus, offer::Offer, rules::Rules},
     outcome::{Ending, LimitMet, Outcome},
     prompt::PromptFile,
     reply::Schema,
@@ -33,11 +31,6 @@ use std::sync::Arc;
 
 /// The row of the table of formats.
 pub const FORMAT: Format = Format {
-    name: "decide",
-    version: 1,
-    about: "Judges of fixed stance choose between options; without consensus each hears the others \
-        once more.",
-    preset: include_str!("../../../presets/decide.toml"),
     prompts: &[
         PromptFile::of::<prompts::Recommend>(),
         PromptFile::of::<prompts::Challenge>(),
@@ -51,22 +44,78 @@ pub const FORMAT: Format = Format {
             Schema::of::<OptionDraft>(),
         ]
     },
-    check,
-    check_config: |config| Config::parse(config).map(drop),
-    limits: |config| limits_by(config, "timeout_per_judge"),
-    closing_calls: 0,
-    run: |debate| -> Run<'_> { Box::pin(run(debate)) },
     choices,
-    foresee,
-    suffices,
-    reading: None,
-    casting: Casting::JUDGES,
     offer: Some(Offer::question::<Config>()),
+    ..Format::by::<Decide>(
+        "decide",
+        "Judges of fixed stance choose between options; without consensus each hears the others \
+        once more.",
+        include_str!("../../../presets/decide.toml"),
+    )
 };
 
+/// The rules in the table's terms.
+pub struct Decide;
+
+impl Rules for Decide {
+    type Input = Input;
+    type Config = Config;
+
+    const TURN_SECONDS: &'static str = "timeout_per_judge";
+
+    fn config(config: &Value) -> Result<Config, String> {
+        Config::parse(config)
+    }
+
+    fn read(input: &Value, config: &Value) -> Result<(Self::Input, Config), String> {
+        let input = Input::parse_without_program(input, "decide")?;
+        Ok((input, Config::parse(config)?))
+    }
+
+    fn check(input: Self::Input, config: &Config, agents: &[Agent]) -> Result<String, String> {
+        if agents.is_empty() {
+            return Err("decide needs at least one judge".to_owned());
+        }
+        config.weights.check_for(agents)?;
+        if config.min_judges > agents.len() {
+            return Err(format!(
+                "min_judges is {}, but there are only {} judges",
+                config.min_judges,
+                agents.len()
+            ));
+        }
+        Ok(input.question)
+    }
+
+    async fn run(debate: &Debate, input: Self::Input, config: Config) -> Result<Outcome, Stop> {
+        run(debate, input, config).await
+    }
+
+    fn foresee(
+        input: Self::Input,
+        config: &Config,
+        agents: &[Agent],
+    ) -> Result<Vec<Foreseen>, String> {
+        let drafts = input.options.is_empty();
+        let draft = drafts.then_some(Foreseen {
+            agent: 0,
+            hears: 0,
+            is_sure: true,
+        });
+        Ok(draft
+            .into_iter()
+            .chain(Foreseen::rounds(agents.len(), config.max_rounds, 1))
+            .collect())
+    }
+
+    fn suffices(config: &Config, agents: &[Agent], can_answer: &[bool]) -> bool {
+        can_answer.iter().filter(|can| **can).count() >= config.quorum(agents.len())
+    }
+}
+
 /// The rules.
-pub async fn run(debate: &Debate) -> Result<Outcome, Stop> {
-    let setup = Setup::of(debate).await?;
+pub async fn run(debate: &Debate, input: Input, config: Config) -> Result<Outcome, Stop> {
+    let setup = Setup::of(debate, input, config).await?;
     let blind = Step::once("recommend", 1);
     let first = debate
         .round(&blind, debate.agents(), |judge, notes| {
@@ -187,49 +236,9 @@ async fn record(
     Ok(tally)
 }
 
-fn check(input: &Value, config: &Value, agents: &[Agent]) -> Result<String, String> {
-    let input = Input::parse_without_program(input, "decide")?;
-    let config = Config::parse(config)?;
-    if agents.is_empty() {
-        return Err("decide needs at least one judge".to_owned());
-    }
-    config.weights.check_for(agents)?;
-    if config.min_judges > agents.len() {
-        return Err(format!(
-            "min_judges is {}, but there are only {} judges",
-            config.min_judges,
-            agents.len()
-        ));
-    }
-    Ok(input.question)
-}
-
 fn choices(view: &View) -> Vec<(String, String)> {
     options_of(view)
         .into_iter()
         .map(|choice| (choice.id, choice.label))
         .collect()
-}
-
-/// A quorum of judges.
-fn suffices(config: &Value, agents: &[Agent], can_answer: &[bool]) -> bool {
-    let needed = Config::parse(config).map_or(1, |config| config.quorum(agents.len()));
-    can_answer.iter().filter(|can| **can).count() >= needed
-}
-
-fn foresee(input: &Value, config: &Value, agents: &[Agent]) -> Result<Vec<Foreseen>, String> {
-    let drafts = Input::parse(input)?.options.is_empty();
-    let draft = drafts.then_some(Foreseen {
-        agent: 0,
-        hears: 0,
-        is_sure: true,
-    });
-    Ok(draft
-        .into_iter()
-        .chain(Foreseen::rounds(
-            agents.len(),
-            Config::parse(config)?.max_rounds,
-            1,
-        ))
-        .collect())
 }

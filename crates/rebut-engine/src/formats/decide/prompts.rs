@@ -97,11 +97,8 @@ pub struct Setup {
 }
 
 impl Setup {
-    /// Reads input and settings. Drafts options first when there are none.
-    pub async fn of(debate: &Debate) -> Result<Self, Stop> {
-        let started = debate.started();
-        let mut input = Input::parse(&started.input).map_err(Stop::Broken)?;
-        let config = Config::parse(&started.config).map_err(Stop::Broken)?;
+    /// Drafts options first when there are none.
+    pub async fn of(debate: &Debate, mut input: Input, config: Config) -> Result<Self, Stop> {
         if input.options.is_empty() {
             input.options = draft_options(debate, &input).await?;
         }
@@ -113,7 +110,7 @@ impl Setup {
             .collect();
         Ok(Self {
             options_text: options_text(&input.options),
-            judges: started.agents.len(),
+            judges: debate.agents().len(),
             recommend_schema: Schema::with_choices::<Recommendation>(&["option", "ranking"], &ids),
             respond_schema: Schema::with_choices::<Response>(&["option", "ranking"], &ids),
             ids: ids.into_iter().map(str::to_owned).collect(),

@@ -22,7 +22,7 @@ use crate::{
     debate::{Debate, Step},
     error::Stop,
     event::Event,
-    formats::{Foreseen, Format, Run, offer::Offer, timeouts::limits_by},
+    formats::{Foreseen, Format, offer::Offer, rules::Rules},
     model::FaultKind,
     moves::{
         exchange::{Steps, exchange},
@@ -42,11 +42,6 @@ use std::{collections::BTreeMap, sync::Arc};
 
 /// The row of the table of formats.
 pub const FORMAT: Format = Format {
-    name: "evaluate",
-    version: 1,
-    about: "An advocate and a challenger argue about an idea topic by topic; an arbiter judges, \
-        and scores move by that.",
-    preset: include_str!("../../../presets/evaluate.toml"),
     prompts: &[
         PromptFile::of::<prompts::Score>(),
         PromptFile::of::<prompts::Argue>(),
@@ -62,19 +57,86 @@ pub const FORMAT: Format = Format {
             Schema::of::<Judgement>(),
         ]
     },
-    check,
-    check_config: |config| Config::parse(config).map(drop),
-    limits: |config| limits_by(config, "timeout_per_agent"),
     // The arbiter's two orders: whoever argued should also be judged.
     closing_calls: 2,
-    run: |debate| -> Run<'_> { Box::pin(run(debate)) },
-    choices: |_| Vec::new(),
-    foresee,
-    suffices,
     reading: Some(render::READING),
     casting: roles::CASTING,
     offer: Some(Offer::of::<Input, Config>()),
+    ..Format::by::<Evaluate>(
+        "evaluate",
+        "An advocate and a challenger argue about an idea topic by topic; an arbiter judges, \
+        and scores move by that.",
+        include_str!("../../../presets/evaluate.toml"),
+    )
 };
+
+/// The rules in the table's terms.
+pub struct Evaluate;
+
+impl Rules for Evaluate {
+    type Input = (Input, Vec<Topic>);
+    type Config = Config;
+
+    const TURN_SECONDS: &'static str = "timeout_per_agent";
+
+    fn config(config: &Value) -> Result<Config, String> {
+        Config::parse(config)
+    }
+
+    fn read(input: &Value, config: &Value) -> Result<(Self::Input, Config), String> {
+        let config = Config::parse(config)?;
+        Ok((Input::parse(input, &config)?, config))
+    }
+
+    fn check((input, topics): Self::Input, _: &Config, agents: &[Agent]) -> Result<String, String> {
+        Roles::of(agents, lacks_scores(&input, &topics))?;
+        Ok(input.title)
+    }
+
+    async fn run(debate: &Debate, input: Self::Input, config: Config) -> Result<Outcome, Stop> {
+        run(debate, input, config).await
+    }
+
+    fn foresee(
+        (input, topics): Self::Input,
+        _: &Config,
+        agents: &[Agent],
+    ) -> Result<Vec<Foreseen>, String> {
+        let needs_evaluator = lacks_scores(&input, &topics);
+        let roles = Roles::of(agents, needs_evaluator)?;
+        let call = |who: &Agent, hears: usize| Foreseen {
+            agent: agents
+                .iter()
+                .position(|agent| agent.name == who.name)
+                .unwrap_or_default(),
+            hears,
+            is_sure: true,
+        };
+        let mut calls: Vec<Foreseen> = roles
+            .evaluator
+            .filter(|_| needs_evaluator)
+            .map(|evaluator| call(evaluator, 0))
+            .into_iter()
+            .collect();
+        for _ in &topics {
+            // Both argue blind, both read both, the arbiter reads everything twice.
+            calls.extend(roles.sides.map(|side| call(side, 0)));
+            calls.extend(roles.sides.map(|side| call(side, 2)));
+            calls.extend([4, 4].map(|hears| call(roles.arbiter, hears)));
+        }
+        Ok(calls)
+    }
+
+    fn suffices(_: &Config, agents: &[Agent], can_answer: &[bool]) -> bool {
+        let is_there = |role: &&str| {
+            agents
+                .iter()
+                .zip(can_answer)
+                .any(|(agent, can)| *agent.role == **role && *can)
+        };
+        ["advocate", "challenger", "arbiter"].iter().all(is_there)
+    }
+}
 
 /// What was heard and how scores stand.
 struct Hearing {
@@ -88,8 +150,12 @@ struct Hearing {
 }
 
 /// The rules.
-pub async fn run(debate: &Debate) -> Result<Outcome, Stop> {
-    let setup = Setup::of(debate)?;
+pub async fn run(
+    debate: &Debate,
+    input: (Input, Vec<Topic>),
+    config: Config,
+) -> Result<Outcome, Stop> {
+    let setup = Setup::new(input, config);
     let roles = Roles::of(debate.agents(), !setup.unscored().is_empty()).map_err(Stop::Broken)?;
     let mut hearing = Hearing {
         board: setup.board(),
@@ -326,50 +392,4 @@ fn nobody_could_be_asked(hearing: &Hearing, absences: &[Absence]) -> bool {
         )
     };
     !absences.is_empty() && absences.iter().all(is_absent)
-}
-
-fn check(input: &Value, config: &Value, agents: &[Agent]) -> Result<String, String> {
-    let config = Config::parse(config)?;
-    let (input, topics) = Input::parse(input, &config)?;
-    Roles::of(agents, lacks_scores(&input, &topics))?;
-    Ok(input.title)
-}
-
-/// Both sides and the arbiter: without one of them every topic is skipped.
-fn suffices(_: &Value, agents: &[Agent], can_answer: &[bool]) -> bool {
-    let is_there = |role: &&str| {
-        agents
-            .iter()
-            .zip(can_answer)
-            .any(|(agent, can)| *agent.role == **role && *can)
-    };
-    ["advocate", "challenger", "arbiter"].iter().all(is_there)
-}
-
-fn foresee(input: &Value, config: &Value, agents: &[Agent]) -> Result<Vec<Foreseen>, String> {
-    let config = Config::parse(config)?;
-    let (input, topics) = Input::parse(input, &config)?;
-    let needs_evaluator = lacks_scores(&input, &topics);
-    let roles = Roles::of(agents, needs_evaluator)?;
-    let call = |who: &Agent, hears: usize| Foreseen {
-        agent: agents
-            .iter()
-            .position(|agent| agent.name == who.name)
-            .unwrap_or_default(),
-        hears,
-        is_sure: true,
-    };
-    let mut calls: Vec<Foreseen> = roles
-        .evaluator
-        .filter(|_| needs_evaluator)
-        .map(|evaluator| call(evaluator, 0))
-        .into_iter()
-        .collect();
-    for _ in &topics {
-        // Both argue blind, both read both, the arbiter reads everything twice.
-        calls.extend(roles.sides.map(|side| call(side, 0)));
-        calls.extend(roles.sides.map(|side| call(side, 2)));
-        calls.extend([4, 4].map(|hears| call(roles.arbiter, hears)));
-    }
-    Ok(calls)
 }

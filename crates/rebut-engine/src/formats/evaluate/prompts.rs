@@ -12,7 +12,6 @@ use crate::{
     agent::Agent,
     clean::on_one_line,
     debate::{Ask, Debate},
-    error::Stop,
     event::Verdict,
     moves::{judge::Order, quotes::Source},
     prompt,
@@ -122,18 +121,15 @@ pub struct Setup {
 }
 
 impl Setup {
-    /// Reads input and settings of a started debate.
-    pub fn of(debate: &Debate) -> Result<Self, Stop> {
-        let started = debate.started();
-        let config = Config::parse(&started.config).map_err(Stop::Broken)?;
-        let (mut input, topics) = Input::parse(&started.input, &config).map_err(Stop::Broken)?;
+    /// The setup of a started debate.
+    pub fn new((mut input, topics): (Input, Vec<Topic>), config: Config) -> Self {
         let source = Source::new(&std::mem::take(&mut input.idea));
-        Ok(Self {
+        Self {
             input,
             config,
             topics,
             source,
-        })
+        }
     }
 
     /// The categories that have no score yet, in the order of the topics.

@@ -9,7 +9,6 @@ use super::{
 use crate::{
     agent::Agent,
     debate::{Ask, Debate},
-    error::Stop,
     facts::Conflict,
     moves::judge::Order,
     prompt,
@@ -129,14 +128,6 @@ pub struct Setup {
 }
 
 impl Setup {
-    /// Reads input and settings of a started debate.
-    pub fn of(debate: &Debate) -> Result<Self, Stop> {
-        let started = debate.started();
-        let input = Input::parse(&started.input).map_err(Stop::Broken)?;
-        let config = Config::parse(&started.config).map_err(Stop::Broken)?;
-        Ok(Self { input, config })
-    }
-
     /// How many of so many reviewers must answer.
     pub fn quorum(&self, reviewers: usize) -> usize {
         self.config.quorum(reviewers)

@@ -28,10 +28,10 @@ use crate::{
     error::Stop,
     event::Started,
     formats::{
-        Foreseen, Format, Run,
+        Foreseen, Format,
         casting::{Casting, named_or},
         offer::Offer,
-        timeouts::limits_by,
+        rules::Rules,
     },
     moves::tools,
     outcome::{Ending, LimitMet, Outcome},
@@ -59,11 +59,6 @@ pub const ROLES: [&str; 6] = [
 
 /// The row of the table of formats.
 pub const FORMAT: Format = Format {
-    name: "solve",
-    version: 1,
-    about: "Generators write code and test it in a sandbox; others criticise and attack it; a vote \
-        over evidence chooses.",
-    preset: include_str!("../../../presets/solve.toml"),
     prompts: &[
         PromptFile::of::<prompts::Clarify>(),
         PromptFile::of::<prompts::Instruct>(),
@@ -105,15 +100,8 @@ pub const FORMAT: Format = Format {
             Schema::of::<replies::Rubric>(),
         ]
     },
-    check,
-    check_config: |config| Config::parse(config).map(drop),
-    limits: |config| limits_by(config, "timeout_per_agent"),
     // The usual voters.
     closing_calls: 4,
-    run: |debate| -> Run<'_> { Box::pin(run(debate)) },
-    choices: |_| Vec::new(),
-    foresee,
-    suffices: super::anybody,
     reading: Some(render::READING),
     casting: Casting::panel(&ROLES, |_, named| Ok(named_or(&ROLES, named))),
     offer: Some(Offer {
@@ -121,11 +109,107 @@ pub const FORMAT: Format = Format {
         operators_config: &["embeddings", "hooks", "tools"],
         ..Offer::of::<Input, Config>()
     }),
+    ..Format::by::<Solve>(
+        "solve",
+        "Generators write code and test it in a sandbox; others criticise and attack it; a vote \
+        over evidence chooses.",
+        include_str!("../../../presets/solve.toml"),
+    )
 };
 
+/// The rules in the table's terms.
+pub struct Solve;
+
+impl Rules for Solve {
+    type Input = Input;
+    type Config = Config;
+
+    const TURN_SECONDS: &'static str = "timeout_per_agent";
+
+    fn config(config: &Value) -> Result<Config, String> {
+        Config::parse(config)
+    }
+
+    fn read(input: &Value, config: &Value) -> Result<(Self::Input, Config), String> {
+        Ok((Input::parse(input)?, Config::parse(config)?))
+    }
+
+    fn check(input: Self::Input, _: &Config, agents: &[Agent]) -> Result<String, String> {
+        Roles::of(agents).ok_or("solve needs at least one agent")?;
+        Ok(input.task)
+    }
+
+    async fn run(debate: &Debate, input: Self::Input, config: Config) -> Result<Outcome, Stop> {
+        run(debate, input, config).await
+    }
+
+    fn foresee(
+        input: Self::Input,
+        config: &Config,
+        agents: &[Agent],
+    ) -> Result<Vec<Foreseen>, String> {
+        let roles = Roles::of(agents).ok_or("solve needs at least one agent")?;
+        let at = |who: &Agent| {
+            agents
+                .iter()
+                .position(|agent| agent.name == who.name)
+                .unwrap_or_default()
+        };
+        let call = |who: &Agent, hears: usize, is_sure: bool| Foreseen {
+            agent: at(who),
+            hears,
+            is_sure,
+        };
+        let makers = roles.makers.len();
+        let mut calls: Vec<Foreseen> = Vec::new();
+        let mut each = |who: &[Agent], hears: usize, is_sure: bool| {
+            calls.extend(who.iter().map(|agent| call(agent, hears, is_sure)))
+        };
+        if config.holds(Phase::Dehallucination)
+            && !crate::moves::clarify::is_simple(&input.task, config.clarify_from_words)
+        {
+            each(std::slice::from_ref(&roles.asker), 0, true);
+            each(roles.instructor.as_slice(), 1, false);
+        }
+        each(&roles.makers, 0, true);
+        if config.holds(Phase::SelfEvolvement) {
+            (0..config.self_refinements).for_each(|_| each(&roles.makers, 1, false));
+        }
+        if config.holds(Phase::Proposal) && !input.tests.trim().is_empty() {
+            (1..config.max_attempts).for_each(|_| {
+                each(&roles.makers, 1, false);
+                each(&roles.makers, 1, false);
+            });
+        }
+        for (phase, who) in [
+            (Phase::Critique, &roles.critics),
+            (Phase::Review, &roles.makers),
+            (Phase::Optimization, &roles.makers),
+        ] {
+            if config.holds(phase) {
+                each(who, makers, phase != Phase::Review);
+            }
+        }
+        if config.holds(Phase::Adversarial) {
+            for round in 1..=config.adversarial_rounds {
+                each(&roles.reds, makers, round == 1);
+                each(&roles.makers, 1, false);
+            }
+        }
+        if config.holds(Phase::Convergence) {
+            each(std::slice::from_ref(&roles.tester), makers, false);
+            each(roles.judge.as_slice(), makers, true);
+            let owns = |agent: &Agent| roles.makers.iter().any(|maker| maker.name == agent.name);
+            let voters: Vec<Agent> = roles::voters(agents, owns).into_iter().cloned().collect();
+            each(&voters, makers, false);
+        }
+        Ok(calls)
+    }
+}
+
 /// The rules.
-pub async fn run(debate: &Debate) -> Result<Outcome, Stop> {
-    let mut setup = Setup::of(debate)?;
+pub async fn run(debate: &Debate, input: Input, config: Config) -> Result<Outcome, Stop> {
+    let mut setup = Setup::of(debate, input, config)?;
     let mut ledger = Ledger::new(debate, &setup);
     match hold(debate, &mut setup, &mut ledger).await {
         Ok(hidden) => outcome(debate, &setup, &ledger, hidden, None),
@@ -403,71 +487,4 @@ fn outcome(
         stopped,
         absences,
     )
-}
-
-fn check(input: &Value, config: &Value, agents: &[Agent]) -> Result<String, String> {
-    let input = Input::parse(input)?;
-    Config::parse(config)?;
-    Roles::of(agents).ok_or("solve needs at least one agent")?;
-    Ok(input.task)
-}
-
-fn foresee(input: &Value, config: &Value, agents: &[Agent]) -> Result<Vec<Foreseen>, String> {
-    let (input, config) = (Input::parse(input)?, Config::parse(config)?);
-    let roles = Roles::of(agents).ok_or("solve needs at least one agent")?;
-    let at = |who: &Agent| {
-        agents
-            .iter()
-            .position(|agent| agent.name == who.name)
-            .unwrap_or_default()
-    };
-    let call = |who: &Agent, hears: usize, is_sure: bool| Foreseen {
-        agent: at(who),
-        hears,
-        is_sure,
-    };
-    let makers = roles.makers.len();
-    let mut calls: Vec<Foreseen> = Vec::new();
-    let mut each = |who: &[Agent], hears: usize, is_sure: bool| {
-        calls.extend(who.iter().map(|agent| call(agent, hears, is_sure)))
-    };
-    if config.holds(Phase::Dehallucination)
-        && !crate::moves::clarify::is_simple(&input.task, config.clarify_from_words)
-    {
-        each(std::slice::from_ref(&roles.asker), 0, true);
-        each(roles.instructor.as_slice(), 1, false);
-    }
-    each(&roles.makers, 0, true);
-    if config.holds(Phase::SelfEvolvement) {
-        (0..config.self_refinements).for_each(|_| each(&roles.makers, 1, false));
-    }
-    if config.holds(Phase::Proposal) && !input.tests.trim().is_empty() {
-        (1..config.max_attempts).for_each(|_| {
-            each(&roles.makers, 1, false);
-            each(&roles.makers, 1, false);
-        });
-    }
-    for (phase, who) in [
-        (Phase::Critique, &roles.critics),
-        (Phase::Review, &roles.makers),
-        (Phase::Optimization, &roles.makers),
-    ] {
-        if config.holds(phase) {
-            each(who, makers, phase != Phase::Review);
-        }
-    }
-    if config.holds(Phase::Adversarial) {
-        for round in 1..=config.adversarial_rounds {
-            each(&roles.reds, makers, round == 1);
-            each(&roles.makers, 1, false);
-        }
-    }
-    if config.holds(Phase::Convergence) {
-        each(std::slice::from_ref(&roles.tester), makers, false);
-        each(roles.judge.as_slice(), makers, true);
-        let owns = |agent: &Agent| roles.makers.iter().any(|maker| maker.name == agent.name);
-        let voters: Vec<Agent> = roles::voters(agents, owns).into_iter().cloned().collect();
-        each(&voters, makers, false);
-    }
-    Ok(calls)
 }

@@ -207,12 +207,9 @@ macro_rules! ask {
 }
 
 impl Setup {
-    /// Reads input and settings of a started debate.
-    pub fn of(debate: &Debate) -> Result<Self, Stop> {
-        let started = debate.started();
-        let input = Input::parse(&started.input).map_err(Stop::Broken)?;
-        let config = Config::parse(&started.config).map_err(Stop::Broken)?;
-        let roles = Roles::of(&started.agents)
+    /// The setup of a started debate.
+    pub fn of(debate: &Debate, input: Input, config: Config) -> Result<Self, Stop> {
+        let roles = Roles::of(debate.agents())
             .ok_or_else(|| Stop::Broken("nobody takes part".to_owned()))?;
         let (question, form) = (question(&input), form(&input));
         let known = known(&input, &[]);
