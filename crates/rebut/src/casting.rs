@@ -2,10 +2,9 @@
 
 use crate::{
     app::App,
-    cli::PanelArgs,
     commands::{challenge, prepare},
     error::CliError,
-    panel::Panel,
+    panel::{Panel, PanelRequest},
     roles,
 };
 use rebut_engine::{
@@ -24,7 +23,7 @@ pub async fn cast(
     registry: &Registry,
     format: &str,
     wanted: Wanted<'_>,
-    flags: &PanelArgs,
+    flags: &PanelRequest,
 ) -> Result<Panel, CliError> {
     let casting = casting_of(format)?;
     let required = (casting.required)(&wanted).map_err(CliError::usage)?;
@@ -55,7 +54,12 @@ pub fn casting_of(format: &str) -> Result<Casting, CliError> {
 }
 
 /// Puts the panel into the roles that must be there. Whoever has none does not take part.
-fn fill(app: &App, flags: &PanelArgs, panel: Panel, required: &[&str]) -> Result<Panel, CliError> {
+fn fill(
+    app: &App,
+    flags: &PanelRequest,
+    panel: Panel,
+    required: &[&str],
+) -> Result<Panel, CliError> {
     if required.is_empty() {
         return Ok(panel);
     }

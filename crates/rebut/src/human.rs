@@ -7,7 +7,7 @@ use rebut_engine::{
 use serde_json::{Map, Value};
 use std::{
     io::{BufRead, IsTerminal, Write},
-    sync::Mutex,
+    sync::{Arc, Mutex},
     time::Duration,
 };
 
@@ -19,9 +19,9 @@ static KEYBOARD: Mutex<()> = Mutex::new(());
 
 impl Human {
     /// The person at the terminal, if there is one that may be asked.
-    pub fn open(_: &str, may_ask: bool) -> Result<Self, Fault> {
+    pub fn open(_: &str, may_ask: bool) -> Result<Arc<dyn Model>, Fault> {
         if may_ask && is_there() {
-            return Ok(Self);
+            return Ok(Arc::new(Self));
         }
         Err(Fault::new(
             FaultKind::Unavailable,

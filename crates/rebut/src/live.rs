@@ -2,8 +2,7 @@
 //! elsewhere.
 
 use crate::{
-    cli::GlobalArgs,
-    paint::Paint,
+    paint::{Paint, is_plain},
     remote::Voice,
     text::{TOPIC_CHARS, gate_lines, padded},
 };
@@ -41,14 +40,14 @@ pub struct Spinners {
 impl Progress {
     /// What fits the flags and the terminal. While a person is one of the judges nothing is shown:
     /// the first round is blind.
-    pub fn new(global: &GlobalArgs, person_answers: bool) -> Self {
+    pub fn new(quiet: bool, person_answers: bool) -> Self {
         let all = MultiProgress::new();
         // Spinners are hidden where standard error is no terminal, or one that cannot move its
         // cursor.
-        let interactive = !all.is_hidden() && !global.plain && std::env::var_os("CI").is_none();
-        match (global.quiet || person_answers, interactive) {
+        let interactive = !all.is_hidden() && !is_plain() && std::env::var_os("CI").is_none();
+        match (quiet || person_answers, interactive) {
             (true, _) => Self::Silent,
-            (false, false) => Self::Lines(Paint::stderr(global.color)),
+            (false, false) => Self::Lines(Paint::stderr()),
             (false, true) => {
                 let heading = all.add(ProgressBar::new_spinner().with_style(style("{wide_msg}")));
                 Self::Spinners(Box::new(Spinners {
@@ -56,7 +55,7 @@ impl Progress {
                     bars: HashMap::new(),
                     ended: Vec::new(),
                     heading,
-                    paint: Paint::stderr(global.color),
+                    paint: Paint::stderr(),
                 }))
             }
         }

@@ -4,44 +4,26 @@
 #[macro_use]
 mod warn_line;
 
-mod app;
-mod atomic_file;
-mod ballots;
-mod beneath;
-mod budget;
 mod casting;
 mod cli;
 mod commands;
-mod config;
-mod context;
-mod data_dir;
 mod debates;
-mod dry_run;
 mod error;
-mod estimate;
-mod git;
-mod hint_command;
 mod human;
-mod idea;
-mod lessons;
 mod live;
-mod model_discovery;
 mod output;
 mod paint;
-mod panel;
 mod post_actions;
-mod problems;
-mod proposals;
-mod read_file;
 mod remote;
-mod roles;
 mod serve;
 mod telemetry;
 mod text;
-mod versions;
-mod webhooks;
-mod workspace;
 
+use rebut_app::{
+    app, atomic_file, ballots, beneath, budget, config, context, data_dir, dry_run, estimate, git,
+    global, hint_command, idea, lessons, model_discovery, panel, problems, proposals, read_file,
+    roles, versions, webhooks, words, workspace, write_file,
+};
 use std::process::ExitCode;
 
 fn main() -> ExitCode {
@@ -80,7 +62,9 @@ fn main() -> ExitCode {
 /// Runs what was typed; gives the exit code.
 fn run(cli: cli::Cli) -> u8 {
     let is_hook = matches!(cli.command, Some(cli::Command::Hook(_)));
-    let paint = paint::Paint::stderr(cli.global.color);
+    paint::remember(&cli.global);
+    rebut_app::notices::listen(|line| warn_line!("{line}"));
+    let paint = paint::Paint::stderr();
     let runtime = tokio::runtime::Builder::new_multi_thread()
         .enable_all()
         .build();
@@ -97,7 +81,7 @@ fn run(cli: cli::Cli) -> u8 {
         Ok(code) => code,
         Err(error) => {
             warn_line!("{} {error}", paint.bad("error:"));
-            if is_hook { 1 } else { error.code() }
+            if is_hook { 1 } else { error::exit_code(&error) }
         }
     }
 }

@@ -2,14 +2,15 @@
 
 use crate::{
     app::App,
-    atomic_file::{check_dir, parent, replace},
-    beneath::Typed,
+    atomic_file::{check_dir, parent},
     cli::{Form, OutputArgs},
     debates::Debates,
     error::CliError,
     hint_command::command,
     paint::Paint,
     text,
+    words::file_safe,
+    write_file::{check_no_link, make_parent, write},
 };
 use rebut_engine::{clean, formats::Format, report, view::View};
 use std::{
@@ -49,7 +50,7 @@ pub async fn result(
             view,
             app.keeps,
             app.go_on(view).as_deref(),
-            Paint::stdout(app.global.color),
+            Paint::stdout(),
         ))?;
     }
     // Last: a file that cannot be written must not take the result away.
@@ -219,71 +220,4 @@ pub fn write_judges(view: &View, dir: &Path) -> Result<Vec<PathBuf>, CliError> {
         }
     }
     Ok(written)
-}
-
-/// A name that is one harmless part of a path.
-pub fn file_safe(name: &str) -> String {
-    let safe: String = name
-        .chars()
-        .map(|c| {
-            if c.is_ascii_alphanumeric() || c == '-' || c == '_' {
-                c
-            } else {
-                '-'
-            }
-        })
-        .take(64)
-        .collect();
-    let safe = safe.trim_matches('-').to_owned();
-    if safe.is_empty() {
-        "question".to_owned()
-    } else {
-        safe
-    }
-}
-
-/// Writes a text to a file, and makes its directory if need be. Whatever goes wrong, what was there
-/// before stays whole; where nothing can be made beside it (a pipe, a directory that only lets this
-/// file be written) it is written in its place.
-pub fn write(file: &Path, text: &str) -> Result<(), CliError> {
-    check_no_link(file)?;
-    make_parent(file)?;
-    let failed = |error: std::io::Error| CliError::file("write", file, &error);
-    // Outside of any project a link is the user's own, and leads to the file they mean.
-    let place = file
-        .canonicalize()
-        .ok()
-        .filter(|_| file.is_symlink())
-        .unwrap_or_else(|| file.to_owned());
-    let in_place = match place.metadata() {
-        Ok(known) if known.is_file() => check_dir(parent(&place)).is_err(),
-        Ok(known) => !known.is_dir(),
-        Err(_) => false,
-    };
-    if !in_place {
-        return replace(&place, text.as_bytes());
-    }
-    std::fs::write(&place, text).map_err(failed) // tidy: looked at by check_no_link
-}
-
-/// Refuses to write through a link of a project: it may lead anywhere.
-fn check_no_link(file: &Path) -> Result<(), CliError> {
-    Typed::new(file)
-        .and_then(|typed| typed.check_file())
-        .map_err(|error| CliError::file("write", file, &error))
-}
-
-/// Makes a file's directory if it is not there. Says whether it was not.
-fn make_parent(file: &Path) -> Result<bool, CliError> {
-    match file
-        .parent()
-        .filter(|dir| !dir.as_os_str().is_empty() && !dir.is_dir())
-    {
-        Some(dir) => {
-            let made = Typed::new(dir).and_then(|dir| dir.folder());
-            made.map(|_| true)
-                .map_err(|error| CliError::file("create", dir, &error))
-        }
-        None => Ok(false),
-    }
 }

@@ -1,8 +1,17 @@
 //! Colours, or none.
 
-use crate::cli::Color;
+use crate::cli::{Color, GlobalArgs};
 use anstyle::{AnsiColor, Style};
-use std::io::IsTerminal;
+use std::{io::IsTerminal, sync::OnceLock};
+
+/// What was typed about the terminal: when to use colours, and whether the cursor stays where it is.
+/// There is one terminal in a process.
+static TYPED: OnceLock<(Color, bool)> = OnceLock::new();
+
+/// Keeps what was typed about the terminal, for all that is painted. The first word counts.
+pub fn remember(global: &GlobalArgs) {
+    TYPED.get_or_init(|| (global.color, global.plain));
+}
 
 /// Paints text if it should.
 #[derive(Clone, Copy, Debug)]
@@ -12,16 +21,16 @@ pub struct Paint {
 
 impl Paint {
     /// For standard output.
-    pub fn stdout(color: Color) -> Self {
+    pub fn stdout() -> Self {
         Self {
-            on: wanted(color, std::io::stdout().is_terminal()),
+            on: wanted(typed(), std::io::stdout().is_terminal()),
         }
     }
 
     /// For standard error.
-    pub fn stderr(color: Color) -> Self {
+    pub fn stderr() -> Self {
         Self {
-            on: wanted(color, std::io::stderr().is_terminal()),
+            on: wanted(typed(), std::io::stderr().is_terminal()),
         }
     }
 
@@ -57,6 +66,15 @@ impl Paint {
             text.to_owned()
         }
     }
+}
+
+fn typed() -> Color {
+    TYPED.get().map_or(Color::Auto, |(color, _)| *color)
+}
+
+/// Whether `--plain` was typed.
+pub fn is_plain() -> bool {
+    TYPED.get().is_some_and(|(_, plain)| *plain)
 }
 
 fn wanted(color: Color, terminal: bool) -> bool {

@@ -2,6 +2,7 @@
 
 pub mod arms;
 
+pub use crate::words::{dollars, short};
 use crate::{hint_command::command, paint::Paint};
 use rebut_engine::{
     clean::{for_people, on_one_line, shortened, shortened_reason},
@@ -322,26 +323,11 @@ pub fn brief(text: &str) -> String {
 /// More of one text would bury all the others.
 const MOST_CHARS: usize = 600;
 
-/// Money with as many digits as it takes to see something.
-pub fn dollars(amount: f64) -> String {
-    match amount {
-        0.0 => "$0".to_owned(),
-        1.0.. => format!("${amount:.2}"),
-        0.01.. => format!("${amount:.3}"),
-        _ => format!("${amount:.4}"),
-    }
-}
-
 /// The options a person can choose from.
 pub fn choices(view: &View) -> Vec<(String, String)> {
     Format::of(view)
         .map(|format| (format.choices)(view))
         .unwrap_or_default()
-}
-
-/// The beginning of the id.
-pub fn short(view: &View) -> String {
-    view.id.map(|id| id.short()).unwrap_or_default()
 }
 
 /// `text` filled up to `width` columns.

@@ -6,6 +6,15 @@ use toml::{Table, Value};
 /// Which crates of this workspace each one may depend on. Tests (`dev-dependencies`) may use any.
 const DIRECTIONS: &[(&str, &[&str])] = &[
     ("rebut-engine", &[]),
+    (
+        "rebut-app",
+        &[
+            "rebut-engine",
+            "rebut-models",
+            "rebut-sandbox",
+            "rebut-store",
+        ],
+    ),
     ("rebut-models", &["rebut-engine"]),
     ("rebut-sandbox", &["rebut-engine"]),
     ("rebut-server", &["rebut-engine"]),
@@ -17,6 +26,7 @@ const DIRECTIONS: &[(&str, &[&str])] = &[
     (
         "rebut",
         &[
+            "rebut-app",
             "rebut-engine",
             "rebut-models",
             "rebut-sandbox",

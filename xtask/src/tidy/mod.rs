@@ -1,5 +1,6 @@
 //! Tidy: house rules that no compiler checks, as a table of functions over the repository's files.
 
+mod architecture;
 mod manifests;
 mod prompts;
 mod rust;
@@ -35,6 +36,8 @@ pub const RULES: &[(&str, Rule)] = &[
     ("machine paths", text::machine_paths),
     ("package hosts", text::package_hosts),
     ("links", text::links),
+    ("architecture files", architecture::named_files),
+    ("architecture width", architecture::width),
 ];
 
 /// One thing to mend.

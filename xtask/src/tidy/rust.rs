@@ -159,22 +159,24 @@ const BY_NAME: &[&str] = &[
     "create_dir_all(",
 ];
 
-/// The binary starts in folders of others: it reaches files through `beneath`, or says why a name
+/// The program starts in folders of others: it reaches files through `beneath`, or says why a name
 /// will do.
 pub fn one_way_to_files(tree: &Tree, complaints: &mut Vec<Complaint>) {
-    const BINARY: &str = "crates/rebut/src/";
-    let is_way =
-        |path: &str| path.starts_with("crates/rebut/src/beneath/") || path.ends_with("/tests.rs");
+    const PROGRAM: [&str; 2] = ["crates/rebut/src/", "crates/rebut-app/src/"];
+    let is_way = |path: &str| {
+        path.starts_with("crates/rebut-app/src/beneath/") || path.ends_with("/tests.rs")
+    };
+    let is_ours = |path: &str| PROGRAM.iter().any(|folder| path.starts_with(folder));
     for (file, source) in tree
         .rust()
-        .filter(|(file, _)| file.path.starts_with(BINARY) && !is_way(&file.path))
+        .filter(|(file, _)| is_ours(&file.path) && !is_way(&file.path))
     {
         for (number, line, in_test) in source.lines() {
             let by_name = BY_NAME.iter().find(|name| calls(line, name));
             if let Some(name) = by_name.filter(|_| !in_test && !excused(&file.text, number)) {
                 let what = format!(
-                    "`{name}…)` follows links: use `beneath`, `reading` or `replacing` (or say why \
-                     not with `// tidy: …`)"
+                    "`{name}…)` follows links: use `beneath`, `read_file` or `atomic_file` (or say \
+                     why not with `// tidy: …`)"
                 );
                 complaints.push(Complaint::new(&file.path, number, what));
             }

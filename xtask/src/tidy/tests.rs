@@ -105,7 +105,7 @@ const CASES: &[Case] = &[
     },
     Case {
         rule: "one way to files",
-        path: "crates/rebut/src/commands/bench/book.rs",
+        path: "crates/rebut-app/src/data_dir/brought.rs",
         bad: "OpenOptions::new()\n  .read(true)",
         line: 1,
         good: "folder.open_or_new(name)",
@@ -232,6 +232,20 @@ const CASES: &[Case] = &[
         line: 1,
         good: "[a]: https://a.org",
     },
+    Case {
+        rule: "architecture files",
+        path: "ARCHITECTURE.md",
+        bad: "## Map\n`ARCHITECTURE.md` and `turns.rs`",
+        line: 2,
+        good: "```text\n`turns.rs`\n```\n`debate.round`, `/v1/x/`, `<format>/mod.rs`, `ARCHITECTURE.md`",
+    },
+    Case {
+        rule: "architecture width",
+        path: "ARCHITECTURE.md",
+        bad: "a\n| a cell that is far longer than a line of this page may be | and one more that makes the row too long |",
+        line: 2,
+        good: "| a cell that is short | and one more: … … … … … … … … … … … … … … … … … … … … … … … … … |",
+    },
 ];
 
 fn complaints(rule: &str, path: &str, text: &str) -> Vec<Complaint> {
@@ -276,10 +290,10 @@ fn every_rule_can_fail_and_pass() {
     }
     // These need long inputs, or more than one file.
     assert_eq!(
-        complaints("file length", LIB, &"\n".repeat(701))[0].line,
-        701
+        complaints("file length", LIB, &"\n".repeat(1001))[0].line,
+        1001
     );
-    assert_eq!(complaints("file length", LIB, &"\n".repeat(700)), []);
+    assert_eq!(complaints("file length", LIB, &"\n".repeat(1000)), []);
     assert_eq!(
         complaints("line length", LIB, &format!("\n// {}", "é".repeat(158)))[0].line,
         2
@@ -324,6 +338,34 @@ fn a_prompt_is_used_when_the_engine_names_it() {
         let mut complaints = Vec::new();
         unused(&tree(source), &mut complaints);
         assert_eq!(complaints.len(), expected, "{source}");
+    }
+}
+
+#[test]
+fn names_on_the_map_are_relative_to_the_folder_in_their_heading() {
+    let tree = |page: &str| Tree {
+        files: [("ARCHITECTURE.md", page), (LIB, "//! A library.\n")]
+            .map(|(path, text)| File::new(path.to_owned(), text.to_owned()))
+            .into(),
+    };
+    let (_, named) = RULES
+        .iter()
+        .find(|(name, _)| *name == "architecture files")
+        .expect("the rule is in the table");
+    let rows = [
+        ("## Kernel: `crates/rebut-engine/src/`\n`lib.rs`", 0),
+        ("## Kernel: `crates/rebut-engine/src/`\n`turn.rs`", 1),
+        ("## Kernel: `crates/rebut-motor/src/`\n`lib.rs`", 2),
+        ("## Kernel\n`lib.rs`", 1),
+        (
+            "## `crates/rebut-engine/src/`\n## A walk\n`crates/rebut-engine/src/lib.rs`",
+            0,
+        ),
+    ];
+    for (page, expected) in rows {
+        let mut complaints = Vec::new();
+        named(&tree(page), &mut complaints);
+        assert_eq!(complaints.len(), expected, "{page}: {complaints:?}");
     }
 }
 

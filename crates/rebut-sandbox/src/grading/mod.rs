@@ -140,7 +140,7 @@ const PYTHON: Kit = Kit {
         "\n\n",
         include_str!("python/values.py"),
         "\n\n",
-        include_str!("python/reached.py"),
+        include_str!("python/looked_at.py"),
         "\n\n",
         include_str!("python/stand_ins.py"),
         "\n\n",

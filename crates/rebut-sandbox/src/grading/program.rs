@@ -46,7 +46,7 @@ const SIGNAL: i32 = 12;
 /// Commands that the guard watches, and what makes `[` fail on words. A shell that cannot be
 /// guarded does not judge with them.
 const GUARDED: &[&str] = &[
-    "diff", "cmp", "grep", "-eq", "-ne", "-lt", "-le", "-gt", "-ge",
+    "diff", "cmp", "comm", "grep", "-eq", "-ne", "-lt", "-le", "-gt", "-ge",
 ];
 
 /// Runs the script of the tests. Where it fails and the code may have needed a file that was kept

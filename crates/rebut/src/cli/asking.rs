@@ -1,6 +1,6 @@
 //! What can be typed about a question: how to debate it, who takes part, what it may use.
 
-use crate::budget::Span;
+use crate::{budget::Span, config::BudgetSection, panel::PanelRequest};
 use clap::{Args, ValueEnum, builder::PossibleValuesParser};
 use std::path::PathBuf;
 
@@ -146,6 +146,18 @@ pub struct BudgetArgs {
     pub allow_unknown_price: bool,
 }
 
+impl From<&BudgetArgs> for BudgetSection {
+    fn from(args: &BudgetArgs) -> Self {
+        Self {
+            max_cost: args.max_cost,
+            max_tokens: args.max_tokens,
+            max_calls: args.max_calls,
+            max_time: args.max_time,
+            allow_unknown_price: Some(args.allow_unknown_price),
+        }
+    }
+}
+
 /// Who takes part.
 #[derive(Args, Debug, Clone, Default, PartialEq)]
 pub struct PanelArgs {
@@ -161,6 +173,16 @@ pub struct PanelArgs {
     /// Change a setting: `decide.require_change_documentation=false`; repeat
     #[arg(long = "set", value_name = "KEY=VALUE")]
     pub set: Vec<String>,
+}
+
+impl From<&PanelArgs> for PanelRequest {
+    fn from(args: &PanelArgs) -> Self {
+        Self {
+            panel: args.panel.clone(),
+            models: args.models.clone(),
+            judges: args.judges.clone(),
+        }
+    }
 }
 
 /// How to print the result.

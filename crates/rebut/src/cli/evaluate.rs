@@ -1,6 +1,7 @@
 //! What can be typed about an idea to evaluate.
 
 use super::RunArgs;
+use crate::idea;
 use clap::Args;
 use std::path::PathBuf;
 
@@ -36,4 +37,18 @@ pub struct EvaluateArgs {
     /// How it is run
     #[command(flatten)]
     pub run: RunArgs,
+}
+
+impl From<&EvaluateArgs> for idea::Named {
+    fn from(args: &EvaluateArgs) -> Self {
+        Self {
+            path: args.path.clone(),
+            title: args.title.clone(),
+            scores: args.scores.clone(),
+            challenges: args.challenges.clone(),
+            topics: args.topics.clone(),
+            analysis: args.analysis.clone(),
+            no_files: args.no_files,
+        }
+    }
 }

@@ -34,12 +34,13 @@ pub use webhooks::*;
 
 use crate::{
     app::{environment, path_variable},
-    beneath,
+    global::Global,
     hint_command::Typed,
+    human::Human,
 };
 use clap::{Args, CommandFactory, FromArgMatches, Parser, Subcommand, ValueEnum, error::ErrorKind};
 use rebut_engine::suggest::suggest;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
 /// Several agents answer blind, challenge each other and are counted; you get a decision with its
 /// reasons, or an honest "contested".
@@ -146,10 +147,21 @@ fn first_word(mut words: impl Iterator<Item = String>) -> Option<String> {
 }
 
 impl GlobalArgs {
+    /// Which of the flags that say where debates are were typed, as long as no variable was looked
+    /// at.
+    fn typed(&self) -> Typed {
+        Typed {
+            data: self.data.is_some(),
+            config: self.config.is_some(),
+            server: self.server.is_some(),
+            token_file: self.token_file.is_some(),
+        }
+    }
+
     /// The same with what was not typed taken from the environment, where it is set to something.
     fn with_variables(self) -> Self {
         Self {
-            typed: Typed::of(&self),
+            typed: self.typed(),
             data: self.data.or_else(|| path_variable("REBUT_DATA")),
             config: self.config.or_else(|| path_variable("REBUT_CONFIG")),
             server: self.server.or_else(|| environment("REBUT_SERVER")),
@@ -159,12 +171,20 @@ impl GlobalArgs {
             ..self
         }
     }
+}
 
-    /// Where the path of one of them leads.
-    pub fn path(&self, path: &Path) -> std::io::Result<beneath::Typed> {
-        match &self.typed_in {
-            Some(dir) => beneath::Typed::typed_in(dir, path),
-            None => beneath::Typed::new(path),
+impl From<&GlobalArgs> for Global {
+    fn from(args: &GlobalArgs) -> Self {
+        Self {
+            data: args.data.clone(),
+            config: args.config.clone(),
+            server: args.server.clone(),
+            token_file: args.token_file.clone(),
+            quiet: args.quiet,
+            no_input: args.no_input,
+            typed: args.typed,
+            typed_in: args.typed_in.clone(),
+            human: Human::open,
         }
     }
 }
@@ -329,4 +349,45 @@ pub enum Command {
     Completions(CompletionsArgs),
     /// Print the manual page
     Man,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::hint_command::flags_of;
+
+    fn told(typed: &[&str]) -> String {
+        let global = Cli::try_parse_from(["rebut"].iter().chain(typed))
+            .expect("a command")
+            .global;
+        flags_of(&Global::from(&GlobalArgs {
+            typed: global.typed(),
+            ..global
+        }))
+    }
+
+    #[test]
+    fn what_was_typed_is_told_again_as_a_shell_takes_it() {
+        let rows: [(&[&str], &str); 7] = [
+            (&["ls"], ""),
+            (
+                &["--data", "kk", "--config", "oai.toml", "ls"],
+                " --data kk --config oai.toml",
+            ),
+            (&["resume", "12", "--data=kk"], " --data kk"),
+            (&["--data", "my debates", "ls"], " --data 'my debates'"),
+            (
+                &["--data", "it's; rm $HOME", "ls"],
+                r" --data 'it'\''s; rm $HOME'",
+            ),
+            (&["--data=-x", "ls"], " --data=-x"),
+            (
+                &["ls", "--server", "http://[::1]:7878", "--token-file", "t"],
+                " --server 'http://[::1]:7878' --token-file t",
+            ),
+        ];
+        for (typed, expected) in rows {
+            assert_eq!(told(typed), expected, "{typed:?}");
+        }
+    }
 }

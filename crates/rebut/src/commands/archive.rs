@@ -16,7 +16,7 @@ use crate::{
     hint_command::command,
     output, panel,
     post_actions::{self, Afterwards},
-    read_file,
+    read_file, write_file,
 };
 use rebut_engine::{
     DebateId, Desk, Fork,
@@ -124,7 +124,7 @@ pub async fn fork(global: &GlobalArgs, args: ForkArgs) -> Result<u8, CliError> {
         .ok_or_else(|| CliError::usage(format!("debate {} has no beginning", old.short())))?;
     output::check_files(&args.output, &started.format)?;
     let (fork, after) = (what_differs(&args, started)?, Afterwards::of(&args.output));
-    let budget = Budget::new(&args.budget, &app.config.budget);
+    let budget = Budget::new(&(&args.budget).into(), &app.config.budget);
     let (id, code) = match &debates {
         Debates::Here(desk) => {
             let running = desk
@@ -210,7 +210,7 @@ pub async fn export(global: &GlobalArgs, args: ExportArgs) -> Result<u8, CliErro
     let view = debates.view(debates.find(&args.id.id).await?).await?;
     let text = output::render(&debates, &view, form).await?;
     match target {
-        Some(file) => output::write(file, &text)?,
+        Some(file) => write_file::write(file, &text)?,
         None => {
             // A journal is for programs and must keep its bytes; they are escaped in it anyway.
             output::print(&if form == Form::Journal {

@@ -95,7 +95,7 @@ async fn hold_compared(app: &App, case: Case, args: &AskArgs) -> Result<u8, CliE
             format,
             input: &input,
             config: &config,
-            panel: &run.panel,
+            panel: &(&run.panel).into(),
         },
     )
     .await?;
@@ -154,7 +154,7 @@ async fn weigh(
         Weighing::Learned => {
             let (weights, line) = voters::learned(&Debates::open(app).await?, agents).await?;
             if !app.global.quiet {
-                warn_line!("{}", Paint::stderr(app.global.color).faint(&line));
+                warn_line!("{}", Paint::stderr().faint(&line));
             }
             weights
         }

@@ -65,7 +65,7 @@ async fn verify(global: &GlobalArgs, args: VerifyArgs) -> Result<u8, CliError> {
         output::print_json(&audits)?;
     } else {
         for audit in &audits {
-            output::print(&report(audit, Paint::stdout(global.color)))?;
+            output::print(&report(audit, Paint::stdout()))?;
         }
     }
     Ok(u8::from(audits.iter().any(|audit| !audit.ok)))

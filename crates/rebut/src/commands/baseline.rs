@@ -55,7 +55,7 @@ pub async fn compare(
     else {
         return Ok((id, Ending::Cancelled.exit_code()));
     };
-    let paint = Paint::stdout(app.global.color);
+    let paint = Paint::stdout();
     if !args.json && !args.stream_json {
         output::print(&text::result(
             &debate,

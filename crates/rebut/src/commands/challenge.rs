@@ -2,13 +2,13 @@
 
 use super::{
     ask::setting_of,
-    prepare,
+    prepare, progress,
     request::{self, Case},
     server_support::{of_run, refuse},
 };
 use crate::{
     app::App,
-    cli::{ChallengeArgs, GlobalArgs, PanelArgs},
+    cli::{ChallengeArgs, GlobalArgs},
     context,
     error::CliError,
     model_discovery::{self, Candidate, Found, Source},
@@ -89,7 +89,8 @@ async fn hold_in_workspace(
         Ok((desk, running)) => {
             claim.release()?;
             clear_up(app, below, &desk).await;
-            let code = workspace.follow(app, &desk, running, &run.output).await?;
+            let code =
+                progress::follow_beside_files(app, &desk, running, &run.output, &workspace).await?;
             after.finish(app, &(&desk).into(), id, code).await
         }
         Err(error) => {
@@ -179,7 +180,7 @@ fn upwards(path: &Path) -> PathBuf {
 pub async fn cast(
     app: &App,
     registry: &Registry,
-    args: &PanelArgs,
+    args: &panel::PanelRequest,
     casting: &Casting,
 ) -> Result<panel::Panel, CliError> {
     let mut args = args.clone();

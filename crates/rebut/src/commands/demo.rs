@@ -58,7 +58,7 @@ pub async fn run(global: &GlobalArgs, args: DemoArgs) -> Result<u8, CliError> {
     if !global.quiet {
         warn_line!(
             "{}",
-            Paint::stderr(global.color).faint(
+            Paint::stderr().faint(
                 "demo: three judges played by a written script, \
                 through the real engine; nothing is kept"
             )
@@ -69,8 +69,7 @@ pub async fn run(global: &GlobalArgs, args: DemoArgs) -> Result<u8, CliError> {
     if code == 0 && !global.quiet {
         warn_line!(
             "{}",
-            Paint::stderr(global.color)
-                .faint("now yours: rebut \"Redis or Memcached for sessions?\"")
+            Paint::stderr().faint("now yours: rebut \"Redis or Memcached for sessions?\"")
         );
     }
     Ok(code)

@@ -21,9 +21,9 @@ pub async fn run(global: &GlobalArgs, args: EvaluateArgs) -> Result<u8, CliError
     let set = args.run.panel.set.clone();
     let app = request::open(global, &set)?;
     output::check_files(&args.run.output, FORMAT.name)?;
-    let idea = idea::read(&args, &app.config.deny)?;
+    let idea = idea::read(&(&args).into(), &app.config.deny)?;
     if !global.quiet {
-        let paint = Paint::stderr(global.color);
+        let paint = Paint::stderr();
         idea.remarks
             .iter()
             .for_each(|remark| warn_line!("{}", paint.faint(remark)));

@@ -55,7 +55,7 @@ pub async fn ls(global: &GlobalArgs, args: LsArgs) -> Result<u8, CliError> {
         warn_line!("{why}");
         return Ok(0);
     }
-    let paint = Paint::stdout(global.color);
+    let paint = Paint::stdout();
     for (session, state) in &sessions {
         output::print(&row(session, state, paint))?;
     }
@@ -250,7 +250,7 @@ pub async fn show(global: &GlobalArgs, args: ShowArgs) -> Result<u8, CliError> {
             &view,
             true,
             app.go_on(&view).as_deref(),
-            Paint::stdout(global.color),
+            Paint::stdout(),
         ))?;
         if view.open_gate.is_some() && !debates.is_run(id).await? {
             let why = if view.paused {

@@ -77,7 +77,7 @@ pub fn roles(global: &GlobalArgs, args: RolesArgs) -> Result<u8, CliError> {
         output::print_json(&all.values().map(|(role, _)| role).collect::<Vec<_>>())?;
         return Ok(0);
     }
-    let paint = Paint::stdout(global.color);
+    let paint = Paint::stdout();
     for (role, source) in all.values() {
         let from = match source {
             Source::BuiltIn => String::new(),

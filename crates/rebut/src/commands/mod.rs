@@ -56,7 +56,7 @@ pub async fn run(cli: Cli) -> Result<u8, CliError> {
         );
     }
     let global = server_support::settle(global, cli.command.as_ref(), &cli.ask)?;
-    hint_command::remember(&global);
+    hint_command::remember(&(&global).into());
     match cli.command {
         None => route::run(&global, cli.ask).await,
         Some(Command::Decide(args)) => ask::ask("decide", &global, *args).await,
@@ -92,7 +92,7 @@ pub async fn run(cli: Cli) -> Result<u8, CliError> {
         Some(Command::Retally(args)) => retally::run(&global, args).await,
         Some(Command::Vote(args)) => vote::run(&global, &args),
         Some(Command::Policy(command)) => policy::run(&global, command).await,
-        Some(Command::Sandbox(command)) => sandbox::run(&global, command).await,
+        Some(Command::Sandbox(command)) => sandbox::run(command).await,
         Some(Command::Triage(args)) => triage::run(&global, args).await,
         Some(Command::Demo(args)) => demo::run(&global, args).await,
         Some(Command::Init(args)) => config::init(&global, args),

@@ -77,7 +77,7 @@ pub async fn run(global: &GlobalArgs, args: ModelsArgs) -> Result<u8, CliError> 
     } else {
         SHOWN
     };
-    let paint = Paint::stdout(global.color);
+    let paint = Paint::stdout();
     for offer in &offers {
         output::print(&words(offer, shown, paint))?;
     }

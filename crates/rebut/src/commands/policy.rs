@@ -55,7 +55,7 @@ async fn show(global: &GlobalArgs, args: InsightsArgs) -> Result<u8, CliError> {
         output::print_json(&heard.roles)?;
         return Ok(0);
     }
-    let paint = Paint::stdout(global.color);
+    let paint = Paint::stdout();
     if heard.roles.is_empty() {
         output::print(&format!(
             "no judge has said anything of a reviewer in the last {} days\n",
@@ -162,7 +162,7 @@ async fn propose(global: &GlobalArgs, args: ProposeArgs) -> Result<u8, CliError>
     };
     let run = run_args(&args);
     let registry = Arc::new(app.registry()?);
-    let panel = prepare::panel(&app, &registry, &run.panel, &[WRITER]).await?;
+    let panel = prepare::panel(&app, &registry, &(&run.panel).into(), &[WRITER]).await?;
     let config = app.config.format(propose::FORMAT.name)?;
     let writer = Panel {
         agents: panel.agents.into_iter().take(1).collect(),
@@ -229,10 +229,7 @@ fn written(
             .as_ref()
             .is_some_and(|started| started.rehearsal)
         {
-            warn_line!(
-                "{}",
-                Paint::stderr(app.global.color).attention(crate::text::REHEARSAL)
-            );
+            warn_line!("{}", Paint::stderr().attention(crate::text::REHEARSAL));
         }
     }
     Ok(0)

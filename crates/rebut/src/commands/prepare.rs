@@ -5,14 +5,15 @@ use crate::{
     app::{App, user},
     budget::Budget,
     casting,
-    cli::{PanelArgs, RunArgs},
+    cli::RunArgs,
+    config::BudgetSection,
     dry_run,
     error::CliError,
     git::branch,
     model_discovery::Found,
     output,
     paint::Paint,
-    panel,
+    panel::{self, PanelRequest},
 };
 use rebut_engine::{
     Desk, Start,
@@ -47,7 +48,7 @@ pub struct Wanted<'a> {
     /// Its settings, complete.
     pub config: &'a Value,
     /// What was said about who takes part.
-    pub panel: &'a PanelArgs,
+    pub panel: &'a PanelRequest,
 }
 
 /// Who takes part, by the rules of the format, whoever asks.
@@ -68,7 +69,7 @@ pub async fn cast(
 pub async fn panel(
     app: &App,
     registry: &Registry,
-    args: &PanelArgs,
+    args: &PanelRequest,
     usual: &[&str],
 ) -> Result<panel::Panel, CliError> {
     let wants_auto = panel::wants_auto(args, &app.config, usual)?;
@@ -106,6 +107,13 @@ pub fn start(
     Ok(start)
 }
 
+/// What a debate may use that begins: flags where they are given, else the configuration; and the
+/// time a person has to approve it.
+pub fn of_run(run: &RunArgs, config: &BudgetSection) -> Budget {
+    Budget::new(&(&run.budget).into(), config)
+        .approved_within(run.approve_within.map(|span| span.0))
+}
+
 /// An input as a debate holds it.
 pub fn value(input: &impl Serialize) -> Result<Value, CliError> {
     serde_json::to_value(input).map_err(|error| CliError::failed(error.to_string()))
@@ -120,12 +128,12 @@ impl Prepared {
         (format, input, config): (&str, &Value, &Value),
         panel: panel::Panel,
     ) -> Result<Self, CliError> {
-        let budget = Budget::of_run(run, &app.config.budget);
+        let budget = of_run(run, &app.config.budget);
         let wanted = Wanted {
             format,
             input,
             config,
-            panel: &run.panel,
+            panel: &(&run.panel).into(),
         };
         let start = start(wanted, panel.agents, budget, run.seed, user())?;
         Ok(Self {
@@ -171,7 +179,7 @@ impl Prepared {
     /// Says who was chosen and what it will take, and opens the desk it runs on.
     pub async fn desk(&self, app: &App) -> Result<Desk, CliError> {
         if !app.global.quiet {
-            let paint = Paint::stderr(app.global.color);
+            let paint = Paint::stderr();
             if !self.chosen.is_empty() {
                 warn_line!("{}", paint.faint(&self.chosen));
             }

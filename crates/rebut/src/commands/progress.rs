@@ -2,8 +2,8 @@
 //! ends here.
 
 use crate::{
-    app::App, cli::OutputArgs, debates::Debates, error::CliError, hint_command::command,
-    live::Progress, output, telemetry, text,
+    app::App, cli::OutputArgs, debates::Debates, error::CliError, git::branch,
+    hint_command::command, live::Progress, output, telemetry, text, workspace::Workspace,
 };
 use rebut_engine::{
     DebateId, Desk, Running,
@@ -31,6 +31,38 @@ pub async fn follow(
         return Ok(Ending::Cancelled.exit_code());
     };
     conclude(app, &desk.into(), &view, &outcome, args, &mut interrupts).await
+}
+
+/// Shows a run to its end, and ends what is committed beside it.
+pub async fn follow_beside_branch(
+    app: &App,
+    desk: &Desk,
+    running: Running,
+    args: &OutputArgs,
+    keeping: Option<branch::Keeping>,
+) -> Result<u8, CliError> {
+    let followed = follow(app, desk, running, args).await;
+    if let Some(keeping) = keeping {
+        keeping.end(app.global.quiet, followed.is_err()).await;
+    }
+    followed
+}
+
+/// Follows a run to its end, and keeps the files of its workspace as the journal tells.
+pub async fn follow_beside_files(
+    app: &App,
+    desk: &Desk,
+    running: Running,
+    args: &OutputArgs,
+    workspace: &Workspace,
+) -> Result<u8, CliError> {
+    let keeping = workspace.keep(desk, running.id);
+    let code = follow(app, desk, running, args).await?;
+    Workspace::kept(keeping).await?;
+    if !app.global.quiet {
+        warn_line!("kept in {}", workspace.dir().display());
+    }
+    Ok(code)
 }
 
 /// Prints the result of a debate that has ended and what can be typed now, and gives the exit code:
@@ -150,7 +182,7 @@ async fn watch(
             .iter()
             .any(|agent| agent.provider() == "human")
     });
-    let mut progress = Progress::new(&app.global, person_answers);
+    let mut progress = Progress::new(app.global.quiet, person_answers);
     let mut watch = desk.watch(running.id, 0).await?;
     let mut deltas = desk.deltas(running.id).map(|listening| listening.pieces);
     let mut view = View::default();

@@ -2,6 +2,7 @@
 //! debate ran here.
 
 use super::{
+    prepare,
     progress::{self, Interrupts},
     request::Case,
 };
@@ -20,7 +21,7 @@ use serde_json::{Map, Value};
 
 /// Holds a debate at a server, from its start to what is done at its end.
 pub async fn hold(app: &App, remote: Remote, case: Case) -> Result<u8, CliError> {
-    let asked = request(&case, Budget::of_run(&case.run, &app.config.budget))?;
+    let asked = request(&case, prepare::of_run(&case.run, &app.config.budget))?;
     let Case {
         format, run, after, ..
     } = case;
@@ -116,7 +117,7 @@ pub async fn follow(
     args: &OutputArgs,
 ) -> Result<u8, CliError> {
     let mut interrupts = Interrupts::listen()?;
-    let mut progress = Progress::new(&app.global, false);
+    let mut progress = Progress::new(app.global.quiet, false);
     let mut tail = debates.watch(id, 0).await?;
     tail.told_by(progress.voice());
     let mut view = View::default();

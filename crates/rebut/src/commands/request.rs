@@ -74,7 +74,7 @@ impl Case {
             format: self.format,
             input: &self.input,
             config: &config,
-            panel: &self.run.panel,
+            panel: &(&self.run.panel).into(),
         };
         let panel = prepare::cast(app, &registry, wanted).await?;
         let prepared = Prepared::new(

@@ -37,7 +37,7 @@ pub async fn resume(global: &GlobalArgs, args: ResumeArgs) -> Result<u8, CliErro
     let app = App::open(global, &[])?;
     let debates = Debates::open(&app).await?;
     // What is not typed stays as it was pinned.
-    let budget = Budget::new(&args.budget, &BudgetSection::default());
+    let budget = Budget::new(&(&args.budget).into(), &BudgetSection::default());
     match (&debates, &args.id) {
         (Debates::Here(desk), None) => resume_all(&app, desk, budget.more()).await,
         (Debates::There(remote), None) => {
@@ -255,10 +255,12 @@ async fn go_on_here(
     };
     after.remember(app, id)?;
     let code = match workspace {
-        Some(workspace) => workspace.follow(app, desk, running, flags).await?,
+        Some(workspace) => {
+            progress::follow_beside_files(app, desk, running, flags, &workspace).await?
+        }
         None => {
             let keeping = branch::Keeping::resume(app, desk, id);
-            branch::follow_with(app, desk, running, flags, keeping).await?
+            progress::follow_beside_branch(app, desk, running, flags, keeping).await?
         }
     };
     if let Some(arm) = after

@@ -55,7 +55,7 @@ pub async fn run(global: &GlobalArgs, args: RetallyArgs) -> Result<u8, CliError>
     if args.json {
         output::print_json(&counted)?;
     } else {
-        output::print(&in_words(&counted, Paint::stdout(global.color)))?;
+        output::print(&in_words(&counted, Paint::stdout()))?;
     }
     Ok(if counted.winner.is_some() { 0 } else { 3 })
 }

@@ -15,6 +15,8 @@ use crate::{
     git, output,
     paint::Paint,
     post_actions::Afterwards,
+    words::file_safe,
+    write_file,
 };
 use rebut_engine::{
     clean::{json_for_terminal, on_one_line},
@@ -88,9 +90,9 @@ fn nothing(args: &ReviewArgs, why: &str) -> Result<u8, CliError> {
     {
         match output::form_of(file)? {
             Form::Sarif => {
-                output::write(file, &report::empty_sarif(why).map_err(CliError::failed)?)?
+                write_file::write(file, &report::empty_sarif(why).map_err(CliError::failed)?)?
             }
-            Form::Comment => output::write(file, &report::empty_comment(why))?,
+            Form::Comment => write_file::write(file, &report::empty_comment(why))?,
             _ => warn_line!(
                 "{} was not written: there is no review to report",
                 file.display()
@@ -219,7 +221,7 @@ pub fn write_files(app: &App, view: &View, dir: &Path) -> Result<(), CliError> {
     let stem = Path::new(&input.file)
         .file_stem()
         .map(|stem| stem.to_string_lossy().into_owned());
-    let name = stem.map_or_else(|| "review".to_owned(), |stem| output::file_safe(&stem));
+    let name = stem.map_or_else(|| "review".to_owned(), |stem| file_safe(&stem));
     let mut written = Vec::new();
     if let Some(edited) = &result.edited {
         let (merged, diff) = (
@@ -251,7 +253,7 @@ pub fn write_files(app: &App, view: &View, dir: &Path) -> Result<(), CliError> {
             .collect();
         warn_line!(
             "{}",
-            Paint::stderr(app.global.color).faint(&format!("wrote {}", names.join(", ")))
+            Paint::stderr().faint(&format!("wrote {}", names.join(", ")))
         );
     }
     Ok(())

@@ -20,7 +20,7 @@ pub async fn run(global: &GlobalArgs, args: AskArgs) -> Result<u8, CliError> {
     };
     let route = chosen(&text, &args)?;
     if !global.quiet {
-        let paint = Paint::stderr(global.color);
+        let paint = Paint::stderr();
         warn_line!(
             "{}",
             paint.faint(&format!("{}: {}", route.format, route.why))

@@ -5,7 +5,7 @@ mod test;
 
 use crate::{
     app,
-    cli::{GlobalArgs, JsonArg, SandboxCommand, SandboxRunArgs},
+    cli::{JsonArg, SandboxCommand, SandboxRunArgs},
     error::CliError,
     output,
     paint::Paint,
@@ -24,11 +24,11 @@ use std::{
 };
 
 /// `rebut sandbox`.
-pub async fn run(global: &GlobalArgs, command: SandboxCommand) -> Result<u8, CliError> {
+pub async fn run(command: SandboxCommand) -> Result<u8, CliError> {
     match command {
-        SandboxCommand::Check(args) => check(global, &args).await,
+        SandboxCommand::Check(args) => check(&args).await,
         SandboxCommand::Run(args) => run_file(args).await,
-        SandboxCommand::Test(args) => test::run(global, args).await,
+        SandboxCommand::Test(args) => test::run(args).await,
     }
 }
 
@@ -95,7 +95,7 @@ struct Language {
     refused: Option<Refused>,
 }
 
-async fn check(global: &GlobalArgs, args: &JsonArg) -> Result<u8, CliError> {
+async fn check(args: &JsonArg) -> Result<u8, CliError> {
     let sandbox = app::sandbox()?;
     let mut languages = Vec::new();
     for name in LANGUAGES {
@@ -119,7 +119,7 @@ async fn check(global: &GlobalArgs, args: &JsonArg) -> Result<u8, CliError> {
     if args.json {
         output::print_json(&checked)?;
     } else {
-        output::print(&shown(&checked, Paint::stdout(global.color)))?;
+        output::print(&shown(&checked, Paint::stdout()))?;
     }
     Ok(if checked.held.refused.is_none() {
         0

@@ -3,6 +3,7 @@
 use super::{
     code::applying,
     prepare::{self, Prepared, Wanted},
+    progress,
     request::{self, Case},
     server_support::{of_run, refuse},
 };
@@ -109,7 +110,7 @@ async fn hold_here(
             format: FORMAT.name,
             input: &value,
             config: &config,
-            panel: &run.panel,
+            panel: &(&run.panel).into(),
         },
     )
     .await?;
@@ -140,7 +141,7 @@ async fn hold_here(
         }
     };
     let keeping = recorder.map(|recorder| recorder.keep(&desk));
-    let code = branch::follow_with(app, &desk, running, &run.output, keeping).await?;
+    let code = progress::follow_beside_branch(app, &desk, running, &run.output, keeping).await?;
     after.finish(app, &(&desk).into(), id, code).await
 }
 

@@ -50,7 +50,7 @@ pub async fn gates(global: &GlobalArgs, args: JsonArg) -> Result<u8, CliError> {
     if open.is_empty() {
         warn_line!("no debate waits at a gate");
     }
-    let paint = Paint::stdout(global.color);
+    let paint = Paint::stdout();
     for (session, gate) in &open {
         let (id, topic) = (session.id.short().to_string(), on_one_line(&session.topic));
         let waits = text::gate_lines(gate, &id);

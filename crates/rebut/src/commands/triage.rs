@@ -33,7 +33,7 @@ pub async fn run(global: &GlobalArgs, args: TriageArgs) -> Result<u8, CliError> 
     let rules = triage(&args.question, options, &context.text);
     let asked = match &args.model {
         Some(model) => {
-            let budget = Budget::new(&args.budget, &app.config.budget);
+            let budget = Budget::new(&(&args.budget).into(), &app.config.budget);
             Some(
                 ask(
                     &app,
@@ -64,7 +64,7 @@ pub async fn run(global: &GlobalArgs, args: TriageArgs) -> Result<u8, CliError> 
         }
         return Ok(asked.map_or(0, |outcome| outcome.outcome.exit_code()));
     }
-    let paint = Paint::stdout(global.color);
+    let paint = Paint::stdout();
     if let Some(outcome) = &asked {
         output::print(&format!(
             "{}\n",

@@ -63,7 +63,7 @@ async fn list(
     if turns.is_empty() {
         warn_line!("no turn of {} waits for a person", id.short());
     }
-    let paint = Paint::stdout(global.color);
+    let paint = Paint::stdout();
     for waiting in &turns {
         let (turn, agent) = (on_one_line(&waiting.turn), on_one_line(&waiting.agent));
         output::print(&format!(

@@ -43,7 +43,7 @@ pub fn run(global: &GlobalArgs, args: &VoteArgs) -> Result<u8, CliError> {
     for line in mended.iter().filter(|_| !global.quiet) {
         warn_line!("mended: {}", on_one_line(line));
     }
-    let paint = Paint::stdout(global.color);
+    let paint = Paint::stdout();
     bounded(&profile, &rules, args)?;
     if args.all {
         return every_method(&profile, &rules, args.json, paint);

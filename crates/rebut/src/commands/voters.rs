@@ -47,7 +47,7 @@ pub async fn run(global: &GlobalArgs, args: JsonArg) -> Result<u8, CliError> {
         })?;
         return Ok(0);
     }
-    output::print(&words(debates, &rows, worth, Paint::stdout(global.color)))?;
+    output::print(&words(debates, &rows, worth, Paint::stdout()))?;
     Ok(0)
 }
 

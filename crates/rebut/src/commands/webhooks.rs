@@ -8,8 +8,8 @@ use crate::{
     hint_command::command,
     output,
     remote::Remote,
+    serve::webhooks::{Hooks, not_done},
     text::padded,
-    webhooks::Hooks,
 };
 use rebut_engine::{
     clean::on_one_line,
@@ -57,7 +57,7 @@ impl Kept {
 
     async fn add(&self, asked: WebhookRequest) -> Result<MadeWebhook, CliError> {
         match self {
-            Self::Here(hooks, owner) => Ok(hooks.add(owner, asked).await?),
+            Self::Here(hooks, owner) => hooks.add(owner, asked).await.map_err(not_done),
             Self::There(remote) => remote.post("/v1/webhooks", &asked).await,
         }
     }
@@ -68,7 +68,7 @@ impl Kept {
             webhooks: Vec<Webhook>,
         }
         match self {
-            Self::Here(hooks, owner) => Ok(hooks.list(owner).await?),
+            Self::Here(hooks, owner) => hooks.list(owner).await.map_err(not_done),
             Self::There(remote) => Ok(remote.get::<List>("/v1/webhooks").await?.webhooks),
         }
     }
@@ -92,14 +92,14 @@ impl Kept {
 
     async fn remove(&self, id: &str) -> Result<(), CliError> {
         match self {
-            Self::Here(hooks, owner) => Ok(hooks.remove(owner, id).await?),
+            Self::Here(hooks, owner) => hooks.remove(owner, id).await.map_err(not_done),
             Self::There(remote) => remote.delete(&format!("/v1/webhooks/{id}")).await,
         }
     }
 
     async fn test(&self, id: &str) -> Result<Tested, CliError> {
         match self {
-            Self::Here(hooks, owner) => Ok(hooks.test(owner, id).await?),
+            Self::Here(hooks, owner) => hooks.test(owner, id).await.map_err(not_done),
             Self::There(remote) => {
                 remote
                     .post(&format!("/v1/webhooks/{id}/test"), &json!({}))
@@ -114,16 +114,13 @@ impl Kept {
             deliveries: Vec<Delivery>,
         }
         match self {
-            Self::Here(hooks, owner) => Ok(hooks
-                .deliveries(
-                    owner,
-                    id,
-                    Deliveries {
-                        state: None,
-                        limit: limit.into(),
-                    },
-                )
-                .await?),
+            Self::Here(hooks, owner) => {
+                let filter = Deliveries {
+                    state: None,
+                    limit: limit.into(),
+                };
+                hooks.deliveries(owner, id, filter).await.map_err(not_done)
+            }
             Self::There(remote) => Ok(remote
                 .get::<List>(&format!("/v1/webhooks/{id}/deliveries?limit={limit}"))
                 .await?

@@ -189,7 +189,8 @@ mod tests {
         let gone = following.next().await.expect_err("nobody answers");
         let advice = gone.advice().expect("what to do").to_owned();
         assert!(
-            gone.code() == 1 && advice.contains(&format!("rebut resume {}", id.short())),
+            crate::error::exit_code(&gone) == 1
+                && advice.contains(&format!("rebut resume {}", id.short())),
             "{gone}"
         );
         let told = told.lock().expect("whole");

@@ -5,11 +5,11 @@ use super::{
     format_catalog::{self, Card},
     human_inbox::DeskInbox,
     model_allowlist::Allowed,
+    webhooks::Hooks,
 };
 use crate::{
     app::App,
     budget::{Budget, Span},
-    cli::{BudgetArgs, PanelArgs},
     commands::{
         archive, ask,
         doctor::Findings,
@@ -21,8 +21,8 @@ use crate::{
     dry_run,
     error::CliError,
     lessons,
+    panel::PanelRequest,
     roles::{self, Source},
-    webhooks::Hooks,
 };
 use rebut_engine::{
     DebateId, Desk, More, Start,
@@ -251,7 +251,11 @@ impl CommandFront {
     }
 
     /// Who was asked for, as flags; and the configuration they are looked up in.
-    async fn seats(&self, format: &str, asked: &NewDebate) -> Result<(App, PanelArgs), CliError> {
+    async fn seats(
+        &self,
+        format: &str,
+        asked: &NewDebate,
+    ) -> Result<(App, PanelRequest), CliError> {
         let NewDebate {
             panel,
             agents,
@@ -266,11 +270,10 @@ impl CommandFront {
             )));
         }
         if agents.is_empty() {
-            let flags = PanelArgs {
+            let flags = PanelRequest {
                 panel: panel.clone(),
                 models: models.clone(),
                 judges: roles.clone(),
-                set: Vec::new(),
             };
             return Ok((self.app.clone(), flags));
         }
@@ -303,9 +306,9 @@ impl CommandFront {
             .insert(REQUESTED.to_owned(), PanelSection { members });
         Ok((
             app,
-            PanelArgs {
+            PanelRequest {
                 panel: Some(REQUESTED.to_owned()),
-                ..PanelArgs::default()
+                ..PanelRequest::default()
             },
         ))
     }
@@ -339,7 +342,8 @@ impl CommandFront {
         } else {
             &crate::panel::JUDGES
         };
-        let panel = prepare::panel(&self.app, &self.registry, &PanelArgs::default(), usual).await?;
+        let panel =
+            prepare::panel(&self.app, &self.registry, &PanelRequest::default(), usual).await?;
         Ok(panel
             .agents
             .iter()
@@ -366,7 +370,7 @@ impl CommandFront {
         Budget {
             approval,
             ..Budget::new(
-                &BudgetArgs::default(),
+                &BudgetSection::default(),
                 &self.app.config.budget.clone().tightened_by(asked),
             )
         }

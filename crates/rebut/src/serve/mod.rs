@@ -11,6 +11,7 @@ mod log;
 mod maintenance;
 mod model_allowlist;
 mod observing;
+pub mod webhooks;
 
 pub use format_catalog::Card;
 pub use keyring::Keyring;
@@ -23,7 +24,6 @@ use crate::{
     git::branch,
     hint_command::command,
     telemetry::Telemetry,
-    webhooks::Hooks,
 };
 use delivering::{Delivering, Waits};
 use front::CommandFront;
@@ -46,6 +46,7 @@ use tokio::{
     sync::{Notify, mpsc, watch},
     task::JoinHandle,
 };
+use webhooks::Hooks;
 
 /// Serves until it is told to stop. Gives the exit code.
 pub async fn run(global: &GlobalArgs, args: ServeArgs) -> Result<u8, CliError> {
@@ -367,4 +368,17 @@ fn check_address(args: &ServeArgs, keyring: &Keyring) -> Result<(), CliError> {
 fn cannot_listen(address: SocketAddr, error: &std::io::Error) -> CliError {
     CliError::failed(format!("cannot listen on {address}: {error}"))
         .hint("another server may run there; --listen ADDRESS:PORT names another place")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::config::ServerSection;
+
+    #[test]
+    fn a_server_has_the_same_usual_limits_by_its_configuration() {
+        let (configured, usual) = (ServerSection::default(), Settings::default());
+        assert_eq!(configured.requests_per_minute, usual.requests_per_minute);
+        assert_eq!(configured.watchers, usual.watchers);
+    }
 }

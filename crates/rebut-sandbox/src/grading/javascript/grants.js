@@ -191,10 +191,13 @@ const given = {
   },
 };
 
-// Assertions that did not hold in what the code called, and that it has not handed on.
+// Assertions that did not hold in what the code called, and what else went wrong there, as long as the code has not handed it on.
 const swallowed = [];
+const broke = [];
 const noteVerdict = (error) => {
-  if (error instanceof assert.AssertionError || error?.unlike === true) swallowed.push(error);
+  if (!(error instanceof Error)) return;
+  if (error instanceof assert.AssertionError || error.unlike === true) swallowed.push(error);
+  else if (Object.hasOwn(error, "stackThere") || (BREAKING.some((kind) => error instanceof kind) && !isMeant(error))) broke.push(error);
 };
 
 // Does what the code asks and answers. It can ask for one thing: a call of what was granted. Anything else ends the conversation.

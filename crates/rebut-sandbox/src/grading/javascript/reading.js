@@ -3,7 +3,7 @@
 // The code sends numbers of its own objects, and numbers of what the tests gave it. Nothing it sends is looked up anywhere but in our own tables.
 
 const handedOn = (error) => {
-  if (swallowed.includes(error)) swallowed.splice(swallowed.indexOf(error), 1);
+  for (const kept of [swallowed, broke]) if (kept.includes(error)) kept.splice(kept.indexOf(error), 1);
   return error;
 };
 
@@ -62,6 +62,7 @@ function errorFor(unpack, kind, name, message, stack, extra, cause, which) {
   const type = classFor(kind);
   const values = list(extra).map(([key, value]) => [text(key), unpack(value)]);
   const causes = list(cause).map(unpack);
+  for (const [key, value] of values) if (standsFor.has(Object(value))) doubtObject(key);
   return standIn(which, () => {
     const made = new Error(text(message));
     const prototype = type?.prototype ?? Error.prototype;
@@ -76,9 +77,17 @@ function errorFor(unpack, kind, name, message, stack, extra, cause, which) {
 }
 
 read
-  .set("m", (unpack, which) => grantOf(which).thing)
+  .set("m", (unpack, which) => {
+    const { thing } = grantOf(which);
+    if (typeof thing === "function" && thing.prototype instanceof Error) doubt("the code offers an error class of the tests");
+    return thing;
+  })
   .set("p", (unpack, which) => promised(which))
-  .set("k", (unpack, data) => classFor(data))
+  .set("k", (unpack, data) => {
+    const made = classFor(data);
+    if (!standsFor.has(Object(made))) doubt("the code offers a class that is not its own");
+    return made;
+  })
   .set("fn", (unpack, which, name, length, isAsyncThere) => standIn(which, () => functionFor(which, text(name), number(length), isAsyncThere === true)))
   .set("h", (unpack, which, kind, how, content) => {
     const type = classFor(kind);
@@ -86,6 +95,8 @@ read
     // An object that extends an array or the like: plain where the tests were given it, live where they made it.
     if (how === "filled" && !making.length) return value;
     const found = standIn(which, () => handleFor(which, type));
-    return making.length ? found : handedBack(found, which, type);
+    // What it says from now on may be meant as what the code returned.
+    if (!making.length && trusted.has(found)) doubt("an object of the code was handed back: what it says could be forged");
+    return found;
   })
   .set("e", errorFor);

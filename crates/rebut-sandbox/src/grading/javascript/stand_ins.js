@@ -1,43 +1,25 @@
 // Stand-ins: what the process of the tests holds for an object, a function, a class or a promise of the code. Their operations run over there.
 //
-// None of them decides a comparison that is given the expected value, unless the tests made it themselves. What the code hands back they have not
-// made, though it be the very object: it has another stand-in then.
+// What such an object answers the code chooses anew each time, so it may contradict itself where plain data cannot. Held apart is therefore only what
+// is like calling a function: a call, and methods and attributes of what the tests made themselves with `new`. Whatever else an object of the code
+// answers is told, and marks the passes.
 
-const JUDGING = new Set(["includes", "startsWith", "endsWith", "has", "equals", "isEqual", "every", "some", "localeCompare", "isSubsetOf", "isSupersetOf", "isDisjointFrom"]);
 const classes = new Map();
+// Objects that the tests made, and classes that the module offers by name.
 const trusted = new WeakSet();
 const making = [];
-// Stand-ins for objects that the tests made and the code handed back, by those that the tests have; and the other way round.
-const handed = new WeakMap();
-const madeOf = new WeakMap();
-// Objects that were both made and handed back where the tests look at who is who (`===`): there they have one stand-in.
-const either = new WeakSet();
-const looked = { identity: false };
-// What an object of the code has decided that perhaps should have been plain data. Once is enough for every test behind it.
+// What the code has decided in place of the tests. Once is enough for every test behind it.
 const doubts = [];
-
-function handedBack(found, number, type) {
-  if (!trusted.has(found)) return found;
-  if (looked.identity) {
-    either.add(found);
-    return found;
-  }
-  if (!handed.has(found)) {
-    const other = handleFor(number, type);
-    standsFor.set(other, number);
-    handed.set(found, other);
-    madeOf.set(other, found);
-  }
-  return handed.get(found);
-}
-// Whom a stand-in is, for who asks whether two are the same.
-const itself = (held) => (held !== null && typeof held === "object" && madeOf.has(held) ? madeOf.get(held) : held);
+const doubt = (what) => void (doubts.length || doubts.push(what));
+const doubtObject = (name) => doubt(`an object of the code decided \`${name}\`: this could be forged`);
+// A method among plain data makes an object of it.
+const noteMethod = (name) => doubtObject(name);
 
 const askAsMaker = (op, number, args) => {
   making.push(number);
   try {
     const made = ask(op, number, args);
-    if (made !== null && typeof made === "object") trusted.add(made);
+    if (made !== null && typeof made === "object" && standsFor.has(made)) trusted.add(made);
     return made;
   } finally {
     making.pop();
@@ -54,15 +36,20 @@ const primitive = (number, receiver) => (hint) => {
 };
 const decides = (key, receiver) => {
   if (key !== Symbol.toPrimitive) return false;
-  if (either.has(receiver)) doubts.push("toPrimitive");
+  doubtObject("toPrimitive");
   return !trusted.has(receiver);
 };
 
-// Whether something is in it may be asked of what is handed back for the next call; that it could be forged is told.
-const judges = (name, receiver) => {
-  if (!JUDGING.has(name)) return;
-  if (madeOf.has(receiver) || either.has(receiver)) doubts.push(name);
-  else if (!trusted.has(receiver)) throw unlike(`an object of the code was asked \`${name}\`, which only plain data may answer`);
+// A promise asks everything that it is given for `then`.
+const asked = (number, name, receiver) => {
+  const found = ask("get", number, [name]);
+  const isCall = trusted.has(receiver) && !name.startsWith("@@");
+  if (!isCall && !(name === "then" && found === undefined)) doubtObject(name);
+  return found;
+};
+const decided = (name, value) => {
+  doubtObject(name);
+  return value;
 };
 
 const traps = (number, type) => ({
@@ -73,12 +60,11 @@ const traps = (number, type) => ({
     const name = nameOf(key);
     if (name === undefined) return undefined;
     if (Object.hasOwn(target, key) && typeof target === "function") return target[key];
-    judges(name, receiver);
-    return ask("get", number, [name]);
+    return asked(number, name, receiver);
   },
   set: (target, key, value) => nameOf(key) === undefined || ask("set", number, [nameOf(key), value]) || true,
   deleteProperty: (target, key) => ask("delete", number, [nameOf(key)]),
-  has: (target, key) => nameOf(key) !== undefined && ask("has", number, [nameOf(key)]),
+  has: (target, key) => nameOf(key) !== undefined && decided("in", ask("has", number, [nameOf(key)])),
 });
 
 function handleFor(number, type) {
@@ -86,13 +72,13 @@ function handleFor(number, type) {
   return new Proxy(target, {
     ...traps(number, type),
     ownKeys: (held) => {
-      const keys = ask("keys", number).map(String);
+      const keys = decided("keys", ask("keys", number).map(String));
       for (const key of keys) Object.hasOwn(held, key) || define(held, key, undefined);
       for (const key of Object.keys(held)) keys.includes(key) || delete held[key];
       return keys;
     },
     getOwnPropertyDescriptor: (held, key) => {
-      const found = nameOf(key) === undefined ? undefined : ask("own", number, [nameOf(key)]);
+      const found = nameOf(key) === undefined ? undefined : decided(nameOf(key), ask("own", number, [nameOf(key)]));
       if (found === undefined) {
         delete held[key];
         return undefined;
@@ -120,8 +106,7 @@ function functionFor(number, name, length, isAsyncThere) {
     get(target, key, receiver) {
       if (decides(key, receiver)) return primitive(number, receiver);
       if (key in Function.prototype || key === "prototype") return Reflect.get(target, key, receiver);
-      judges(nameOf(key), receiver);
-      return nameOf(key) === undefined ? undefined : ask("get", number, [nameOf(key)]);
+      return nameOf(key) === undefined ? undefined : asked(number, nameOf(key), receiver);
     },
   });
 }
@@ -143,17 +128,20 @@ function makeClass(number, name, parent, length) {
   Object.defineProperty(made, "length", { value: length, configurable: true });
   if (parent) {
     Object.setPrototypeOf(made.prototype, parent.prototype);
+    if (parent === Error || parent.prototype instanceof Error) Object.setPrototypeOf(made, parent);
   }
   const proxy = new Proxy(made, {
     ...traps(number, null),
     get(target, key, receiver) {
       if (decides(key, receiver)) return primitive(number, receiver);
       if (key === "prototype" || key === "name" || key === "length" || key === Symbol.hasInstance) return Reflect.get(target, key);
-      judges(nameOf(key), receiver);
-      return nameOf(key) === undefined ? undefined : ask("get", number, [nameOf(key)]);
+      return nameOf(key) === undefined ? undefined : asked(number, nameOf(key), receiver);
     },
     construct: (target, args) => askAsMaker("new", number, args),
-    apply: (target, self, args) => ask("call", number, [undefined, ...args]),
+    // As JavaScript has it, so that no class of the code is a function that judges.
+    apply: () => {
+      throw new TypeError(`Class constructor ${name} cannot be invoked without 'new'`);
+    },
     getOwnPropertyDescriptor: (target, key) => Reflect.getOwnPropertyDescriptor(target, key),
   });
   standsFor.set(proxy, number);

@@ -57,12 +57,15 @@ function isTest(text) {
   const plain = text.replace(quoted, (found) => (found[0] === "/" ? " " : '""'));
   return !prepares.test(plain) && calls.test(plain);
 }
-// Whether the tests ask who is who, of anything but what is written out: there an object has one stand-in.
-const written = String.raw`""|\`|-?[\d.]|true\b|false\b|null\b|undefined\b|NaN\b|typeof\b`;
-const sides = new RegExp(String.raw`(?:(?:""|\`|[\d.]|\b(?:true|false|null|undefined|NaN)|\btypeof\s+[\w$.()]+|\.(?:length|size))\s*[!=]==|[!=]==\s*(?:${written}))`, "g");
-function looksAtIdentity(text) {
+// Whether a result may be taken for a program or a path: it could replace what judges, or name the file of the tests.
+const LOADING = /["'](?:node:)?(?:vm|child_process|module|worker_threads|inspector|repl)["']/;
+const FILES = /["'](?:node:)?fs(?:\/promises)?["']/;
+const written = String.raw`\s*\(\s*""\s*[,)]`;
+const PROGRAMS = new RegExp(String.raw`(?:(?<![\w$.])|globalThis\.)(?:eval|Function)\b(?=\s*[(;,)])(?!${written})|(?<![\w$.])(?:require|import)\s*\((?!\s*""\s*\))`);
+const READS = new RegExp(String.raw`\b(?:read|open|exists|stat|lstat|access|copy|cp|createReadStream|opendir)\w*\b(?=\s*\()(?!${written})`);
+function takesText(text) {
   const plain = text.replace(quoted, (found) => (found[0] === "/" ? " " : '""'));
-  return /[!=]==/.test(plain.replace(sides, " ")) || /\bnew\s+(?:Weak)?(?:Set|Map)\b|\bindexOf\b|\bObject\.is\b|\bswitch\b/.test(plain);
+  return LOADING.test(text) || PROGRAMS.test(plain) || (FILES.test(text) && READS.test(plain));
 }
 const called = ({ line, text }) => {
   const words = text.trim().replace(/\s+/g, " ").replace(/;$/, "");

@@ -81,7 +81,10 @@ function refill(held, content, unpack) {
     const pairs = data.map(([key, value]) => [text(key), unpack(value)]);
     if (pairs.some(([key, value]) => typeof value === "function" && ASKED.has(key))) throw new TypeError("a function in place of data");
     for (const key of Object.keys(held)) delete held[key];
-    for (const [key, value] of pairs) define(held, key, value);
+    for (const [key, value] of pairs) {
+      if (typeof value === "function" && standsFor.has(value)) noteMethod(key);
+      define(held, key, value);
+    }
   }
   return held;
 }

@@ -47,8 +47,11 @@ class Run:
         try:
             with contextlib.redirect_stdout(printed), contextlib.redirect_stderr(printed):
                 verdict, words = body() or ("pass", "")
-            if verdict == "pass" and PEER.failed:
-                verdict, words = "fail", "the code caught this and went on:\n" + told(PEER.failed[0])
+            swallowed = [error for error in PEER.failed if is_verdict(type(error))]
+            if verdict == "pass" and swallowed:
+                verdict, words = "fail", "the code caught this and went on:\n" + told(swallowed[0])
+            elif PEER.failed:
+                doubt("the code caught an error of the tests and went on: %s" % type(PEER.failed[0]).__name__)
         except Broken:
             raise
         except BaseException as error:
@@ -76,6 +79,15 @@ def is_meant(error):
     return last[0].f_code.co_filename.endswith("tests.py") and re.search(r"(^|[:;])\s*raise\b", line) is not None
 
 
+def is_on_purpose(error):
+    """Whether the tests raise this for the code to catch, or to say that there is no more."""
+    if is_verdict(type(error)):
+        return False
+    last = list(traceback.walk_tb(error.__traceback__))[-1:]
+    by_mock = any(frame.f_code.co_filename.endswith("unittest/mock.py") for frame, _ in last)
+    return by_mock or isinstance(error, (StopIteration, StopAsyncIteration)) or is_meant(error)
+
+
 def told(error):
     lines = traceback.format_exception(type(error), error, error.__traceback__)
     kept = [line for line in lines if "grader.py" not in line and "/unittest/" not in line and "/contextlib.py" not in line]
@@ -89,9 +101,18 @@ class Solution(types.ModuleType):
     def __getattr__(self, name):
         if name.startswith("__") and name not in ("__version__", "__author__"):
             raise AttributeError(name)
-        found = PEER.ask("get", vars(self)["__rebut__"], name)
-        if type(found) is Meta and name[:1].isupper():
+        held = vars(self)
+        found = genuine(name, held["__rebut_names__"].get(name))
+        if found is None or found is PEER_OWN:
+            found = PEER.ask("get", held["__rebut__"], name)
+        elif isinstance(found, type) and issubclass(found, BaseException):
+            doubt("the code offers a class that is not its own: %s" % found.__name__)
+        if type(found) is Meta and name[:1].isupper() and name in NAMED_IN_TESTS:
             type.__setattr__(found, "__rebut_named__", True)
+        before = held["__rebut_offered__"].setdefault(name, [])
+        if is_replacing(sys._getframe(1), name, [*before, found]):
+            doubt("an import from the code replaced `%s`: this could be forged" % name)
+        before.append(found)
         return found
 
     def __setattr__(self, name, value):
@@ -103,7 +124,19 @@ class Solution(types.ModuleType):
         PEER.ask("del", vars(self)["__rebut__"], name)
 
     def __dir__(self):
-        return list(vars(self)["__all__"])
+        return list(vars(self)["__rebut_public__"])
+
+
+def is_replacing(frame, name, offered):
+    """Whether an import of the tests puts a name of the code over something that they have otherwise, or that Python has."""
+    tree = TREES.get(frame.f_code.co_filename)
+    for node in ast.walk(tree) if tree else ():
+        if isinstance(node, ast.ImportFrom) and node.module == "solution" and node.lineno <= frame.f_lineno <= node.end_lineno:
+            for bound in [one.asname or name for one in node.names if one.name in (name, "*")]:
+                had = frame.f_globals.get(bound, vars(builtins).get(bound, offered[-1]))
+                if not any(had is one for one in offered):
+                    return True
+    return False
 
 
 def load(tree):
@@ -111,7 +144,10 @@ def load(tree):
     number, public, names = PEER.ask("load", 0)
     offered = offered_names(tree, {name for name, _ in names})
     module = Solution("solution")
-    vars(module).update(__rebut__=number, __all__=[name for name in public if name in offered], __rebut_names__={})
+    public = [name for name in public if name in offered]
+    # What the tests do not name is not asked for.
+    named = [name for name in public if name in NAMED_IN_TESTS]
+    vars(module).update(__rebut__=number, __all__=named, __rebut_public__=public, __rebut_names__={}, __rebut_offered__={})
     sys.modules["solution"] = module
     vars(module)["__rebut_names__"].update({name: came for name, came in names if name in offered})
     return module
@@ -217,8 +253,10 @@ def local_stand_ins():
         real = getattr(dataclasses, name)
 
         def apart(thing, *args, _name=name, _real=real, **kwargs):
-            far = stands_for(thing) is not None
-            return PEER.ask("dataclasses", 0, _name, thing, *args, **kwargs) if far else _real(thing, *args, **kwargs)
+            if stands_for(thing) is None:
+                return _real(thing, *args, **kwargs)
+            doubt_object(thing, _name)
+            return PEER.ask("dataclasses", 0, _name, thing, *args, **kwargs)
 
         setattr(dataclasses, name, apart)
 
@@ -259,13 +297,15 @@ def main():
     host.say("listed", names=static_names(style, tree), style=style)
     if needs_pytest(style, tree) and pytest_missing():
         return host.say("missing", what="pytest")
+    TREES.update({"tests.py": tree, NAMED: tree})
+    NAMED_IN_TESTS.update(words_in(tree))
+    if takes_text(tree):
+        DOUBTS.append("the tests take texts for programs, paths or stored objects")
     try:
         module = load(tree)
     except (Exception, SystemExit) as error:
         return host.say("unloaded", why=told(error))
     linecache.cache["tests.py"] = (len(text), None, text.splitlines(True), "tests.py")
-    TREES.update({"tests.py": tree, NAMED: tree})
-    LOOKED["identity"] = looks_at_identity(tree)
     try:
         runner(Run(host), text, tree, module)
     except (Exception, SystemExit) as error:

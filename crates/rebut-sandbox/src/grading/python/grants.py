@@ -336,7 +336,7 @@ class Tests(Peer):
         super().__init__(wire)
         self.host = host
         self.classes = {}
-        # Assertions that did not hold in what the code called, and that it has not handed on.
+        # What went wrong in what the code called, and what it has not handed on.
         self.failed = []
         self.granted, self.numbers, self.told, self.told_classes, self.last = {}, {}, set(), set(), 0
 
@@ -369,6 +369,9 @@ class Tests(Peer):
 
     def meant(self, raised, op):
         self.failed = [error for error in self.failed if error is not raised]
+        if isinstance(type(raised), Meta):
+            # The tests know that it is an object: it cannot be meant for plain data.
+            local(raised)["__rebut_made__"] = True
         if isinstance(raised, (StopIteration, StopAsyncIteration)) and op not in ENDING:
             # It would quietly end a loop of the tests, such as that of `map`.
             other = RuntimeError("the code raised %s" % type(raised).__name__)
@@ -396,7 +399,7 @@ class Tests(Peer):
         except Broken:
             raise
         except BaseException as error:
-            if is_verdict(type(error)) or is_in_assertion(error.__traceback__):
+            if not is_on_purpose(error):
                 self.failed.append(error)
             answer, pack = self.answer("x", error, before)
         finally:

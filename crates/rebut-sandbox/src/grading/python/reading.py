@@ -8,7 +8,20 @@ class Reader(Unpacker):
     """Makes values of what the code sent."""
 
     def given_back(self, which):
-        return self.peer.granted[number(which)].thing
+        thing = self.peer.granted[number(which)].thing
+        if isinstance(thing, type) and issubclass(thing, BaseException):
+            doubt("the code offers an exception class of the tests: %s" % thing.__name__)
+        return thing
+
+    def offered_class(self, data):
+        """A class in place of a value. One that everybody has may be what the tests raise, or what everything is an object of."""
+        kind = self.class_of(data)
+        if not isinstance(kind, Meta):
+            doubt("the code offers a class that is not its own: %s" % kind.__name__)
+        return kind
+
+    def said(self, data):
+        return self.class_of(data[1]) if type(data) is list and data[:1] == ["k"] else self(data)
 
     def records(self, rows):
         """Attributes that the code changed in objects the tests gave it."""
@@ -24,7 +37,7 @@ class Reader(Unpacker):
         if type(data) is str:
             return known_class(data)
         if data[0] == "m":
-            given = self.given_back(data[1])
+            given = self.peer.granted[number(data[1])].thing
             # Only what it is: the code makes no class of one of ours, and no object but an exception.
             return given if isinstance(given, type) and issubclass(given, BaseException) else Handle
         which = number(data[0])
@@ -79,7 +92,7 @@ class Reader(Unpacker):
         if base not in PLAIN or not isinstance(kind, Meta) or not issubclass(kind, base) or type(content) is not base:
             raise ValueError("a value that is not of its class")
         made = base.__new__(kind, content)
-        local(made).update(__rebut__=number(which), __rebut_came__=made_now(kind))
+        local(made)["__rebut__"] = number(which)
         return made
 
     def handle(self, which, kind, filled, about, content):
@@ -88,16 +101,23 @@ class Reader(Unpacker):
         if filled is not None:
             # An object that extends a list or the like: plain where the tests were given it, live where they made it.
             value = self(content)
-            if not made_now(kind):
+            if not is_made_now(kind):
                 return value
 
         def make():
             made = object.__new__(kind if issubclass(kind, Handle) else Handle)
-            local(made).update(__rebut__=which, __rebut_filled__=bool(filled), __rebut_came__=made_now(kind))
+            local(made).update(__rebut__=which, __rebut_filled__=bool(filled))
             return named(self, made, about)
 
         known = self.peer.stand_in(which, make)
-        return known if made_now(kind) else handed_back(known)
+        if is_made(known) and not is_made_now(kind):
+            # What it says from now on may be meant as what the code returned.
+            doubt("an object of the code (%s) was handed back: what it says could be forged" % type(known).__name__)
+        return known
+
+    def generator(self, which):
+        doubt("a generator of the code decided what comes next: this could be forged")
+        return self.peer.stand_in(number(which), lambda: note_number(generated(which), which))
 
 
 def raised_like(kind, args, words):
@@ -142,10 +162,10 @@ Reader.read = {
     **READ,
     "m": lambda u, n: u.given_back(n),
     "e": lambda u, *x: u.exception(*x),
-    "k": lambda u, x: u.class_of(x),
+    "k": lambda u, x: u.offered_class(x),
     "fn": lambda u, *x: u.function(*x),
     "v": lambda u, *x: u.value(*x),
     "h": lambda u, *x: u.handle(*x),
-    "gen": lambda u, n: u.peer.stand_in(number(n), lambda: note_number(generated(n), n)),
+    "gen": lambda u, n: u.generator(n),
     "aw": lambda u, n: note_number(awaited(number(n)), n),
 }

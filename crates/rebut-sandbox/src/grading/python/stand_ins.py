@@ -1,11 +1,12 @@
 """Stand-ins: what the process of the tests holds for an object, a class or an exception of the code. Their operations run over there.
 
-None of them decides a comparison with plain data, unless the tests made it themselves. What the code hands back they have not made, though it be
-the very object: it has another stand-in then.
+What such an object answers the code chooses anew each time, so it may contradict itself where plain data cannot. Held apart is therefore only what is
+like calling a function: a call, and methods and attributes of what the tests made themselves by a class that they name. Whatever else an object
+of the code answers is told, and marks the passes.
 """
 
 NOTES = []
-# What an object of the code has decided that perhaps should have been plain data. Once is enough for every test behind it.
+# What the code has decided in place of the tests. Once is enough for every test behind it.
 DOUBTS = []
 UNARY = "len iter next reversed bool int float complex index hash str repr bytes format neg pos invert abs round trunc floor ceil".split()
 ARITHMETIC = "add sub mul matmul truediv floordiv mod divmod pow lshift rshift and xor or".split()
@@ -14,17 +15,11 @@ ORDER = "lt le gt ge".split()
 BINARY = [p + n for n in ARITHMETIC for p in ("", "r")] + ORDER + ["contains"]
 SPECIALS = ["__%s__" % n for n in UNARY + OTHERS + BINARY + ["i" + n for n in ARITHMETIC]]
 JUDGING = {"__%s__" % n for n in [*BINARY, *("i" + n for n in ARITHMETIC)]}
-# What a plain value's own methods decide when they are given the expected value.
-JUDGING_METHODS = {"startswith", "endswith", "issubset", "issuperset", "isdisjoint"}
-# Operations that leave an object as the tests have it: `with Stack() as s`, `s += 1`.
-STAYING = {"__enter__", *("__i%s__" % n for n in ARITHMETIC)}
-# How an object came to the tests: they made it; a function of its class made it; they made it and the code handed it back.
-MADE, MADE_BY_CLASS, HANDED_BACK = "made", "made by its class", "handed back"
-# Whether the tests look at who is who (`is`): then what the code hands back is the stand-in that they have.
-LOOKED = {"identity": False}
+# The words that stand in the text of the tests: which classes of the code they name.
+NAMED_IN_TESTS = set()
 
 NUMBERS = weakref.WeakKeyDictionary()
-# Not empty while the tests make an object of one of the code's classes: that class, and how.
+# Not empty while the tests make an object of one of the code's classes: that class.
 MAKING = []
 AS_ITSELF = {"__class__", "__init__", "__new__", "__eq__", "__ne__", "__hash__", "__getattribute__", "__reduce_ex__", "__reduce__"}
 
@@ -51,46 +46,40 @@ def note_number(thing, number):
     return thing
 
 
-def ask_as_maker(number, args, kwargs, kind, how):
-    MAKING.append((kind, how))
+def doubt(what):
+    """Notes that the code had a say in what the tests judge."""
+    DOUBTS.append(what)
+    if what not in NOTES:
+        NOTES.append(what)
+
+
+def doubt_object(thing, name):
+    doubt("an object of the code (%s) decided `%s`: this could be forged" % (type(thing).__name__, name))
+
+
+def ask_as_maker(kind, args, kwargs):
+    MAKING.append(kind)
     try:
-        return PEER.ask("call", number, *args, **kwargs)
+        made = PEER.ask("call", stands_for(kind), *args, **kwargs)
     finally:
         MAKING.pop()
+    if issubclass(type(made), kind):
+        local(made)["__rebut_made__"] = True
+    return made
 
 
-def made_now(kind):
-    """How an object of that class comes to be that arrives now; None where the tests make none of that class."""
-    return MAKING[-1][1] if MAKING and issubclass(kind, MAKING[-1][0]) else None
+def is_made_now(kind):
+    """Whether the tests make an object of that class now."""
+    return bool(MAKING) and issubclass(kind, MAKING[-1])
 
 
-def may_decide(thing, name):
-    """Whether an object of the code may decide something with plain data. Where plain data may be meant as well, that is told."""
-    came = local(thing).get("__rebut_came__")
-    if came is MADE:
-        return True
-    # Whether something is in it may be asked of what is handed back for the next call; a number is not handed back that way.
-    if came is MADE_BY_CLASS or (came is HANDED_BACK and (name == "__contains__" or name in JUDGING_METHODS)):
-        DOUBTS.append(name)
-        NOTES.append("an object of the code (%s) decided `%s`: this could be forged" % (type(thing).__name__, name))
-        return True
-    return False
+def is_made(thing):
+    return local(thing).get("__rebut_made__", False)
 
 
-def handed_back(known):
-    """What the tests get for an object that they have made and that comes back from the code."""
-    held = local(known)
-    if held["__rebut_came__"] is not MADE:
-        return known
-    if LOOKED["identity"]:
-        held["__rebut_came__"] = MADE_BY_CLASS
-        return known
-    other = held["__rebut_other__"]() if "__rebut_other__" in held else None
-    if other is None:
-        other = object.__new__(type(known))
-        local(other).update(held, __rebut_came__=HANDED_BACK, __rebut_made__=known)
-        held["__rebut_other__"] = weakref.ref(other)
-    return other
+def is_of_named_class(thing):
+    """Whether the tests name the class of an object. What is of no such class may stand where they expect plain data."""
+    return any(local_of_class(kind, "__rebut_named__") for kind in type(thing).__mro__)
 
 
 class Unlike(TypeError):
@@ -106,20 +95,19 @@ class Meta(type):
         return super().__new__(meta, name, bases, held)
 
     def __call__(cls, *args, **kwargs):
-        number = stands_for(cls)
+        if issubclass(cls, BaseException):
+            # Raised by the tests it would be caught as an error of the code.
+            doubt("the tests made an exception of the code (%s)" % cls.__name__)
         if local_of_class(cls, "__rebut_named__"):
-            return ask_as_maker(number, args, kwargs, cls, MADE)
-        return PEER.ask("call", number, *args, **kwargs)
+            return ask_as_maker(cls, args, kwargs)
+        return PEER.ask("call", stands_for(cls), *args, **kwargs)
 
     def __getattr__(cls, name):
         if name.startswith("__") and name not in ("__members__", "__dataclass_fields__", "__annotations__", "__slots__"):
             raise AttributeError(name)
-        number = stands_for(cls)
-        found = PEER.ask("get", number, name)
-        # A function of the class may make an object of it. The code says which is one, so that is told where the object decides something.
-        if local_of_class(cls, "__rebut_named__") and isinstance(found, Handle) and type(found).__name__ == "method":
-            return lambda *args, **kwargs: ask_as_maker(stands_for(found), args, kwargs, cls, MADE_BY_CLASS)
-        return found
+        if not local_of_class(cls, "__rebut_named__"):
+            doubt("a class of the code (%s) was asked `%s`: this could be forged" % (cls.__name__, name))
+        return PEER.ask("get", stands_for(cls), name)
 
     def __setattr__(cls, name, value):
         if name.startswith("__") and name.endswith("__"):
@@ -129,12 +117,17 @@ class Meta(type):
     def __delattr__(cls, name):
         PEER.ask("del", stands_for(cls), name)
 
-    def __dir__(cls):
-        return PEER.ask("dir", stands_for(cls))
+
+def of_class(name, op):
+    def special(cls, *args):
+        doubt("a class of the code (%s) decided `%s`: this could be forged" % (cls.__name__, name))
+        return PEER.ask(op, stands_for(cls), *args)
+
+    return special
 
 
-for _name in ("__iter__", "__len__", "__getitem__", "__contains__"):
-    setattr(Meta, _name, lambda cls, *args, _name=_name: PEER.ask(_name, stands_for(cls), *args))
+for _name in ("__iter__", "__len__", "__getitem__", "__contains__", "__dir__"):
+    setattr(Meta, _name, of_class(_name, "dir" if _name == "__dir__" else _name))
 Meta.__bool__ = lambda cls: True
 
 
@@ -151,13 +144,13 @@ class Handle:
             return held[name]
         if name in AS_ITSELF:
             return object.__getattribute__(self, name)
-        if name in JUDGING_METHODS and not may_decide(self, name):
-            raise Unlike("an object of the code was asked `%s`, which only plain data may answer" % name)
         if name.startswith("__") and name.endswith("__") and name != "__dict__":
             try:
                 return object.__getattribute__(self, name)
             except AttributeError:
                 pass
+        if not is_made(self):
+            doubt_object(self, name)
         return PEER.ask("get", held["__rebut__"], name)
 
     def __setattr__(self, name, value):
@@ -166,39 +159,39 @@ class Handle:
     def __delattr__(self, name):
         PEER.ask("del", stands_for(self), name)
 
-    def __dir__(self):
-        return PEER.ask("dir", stands_for(self))
-
     def __eq__(self, other):
         if self is other:
             return True
-        if isinstance(other, Handle) and stands_for(self) == stands_for(other):
-            return True
+        doubt_object(self, "==")
         if isinstance(other, Handle):
             return bool(PEER.ask("eq", stands_for(self), other))
         if local(self)["__rebut_filled__"]:
             return PEER.ask("plain", stands_for(self)) == other
-        if other is not None:
-            NOTES.append("an object of the code (%s) was compared with plain data: never equal" % type(self).__name__)
         return False
 
-    def __hash__(self):
-        return PEER.ask("__hash__", stands_for(self))
 
-    def __repr__(self):
-        return PEER.ask("__repr__", stands_for(self))
+def of_object(name, op):
+    def special(self, *args):
+        doubt_object(self, name)
+        return PEER.ask(op, stands_for(self), *args)
 
-    def __str__(self):
-        return PEER.ask("__str__", stands_for(self))
+    return special
 
-    def __format__(self, spec):
-        return PEER.ask("__format__", stands_for(self), spec)
 
-    def __copy__(self):
-        return PEER.ask("copy", 0, self)
+for _name in ("__hash__", "__bool__", "__repr__", "__str__", "__format__"):
+    setattr(Handle, _name, of_object(_name, _name))
+Handle.__dir__ = of_object("__dir__", "dir")
 
-    def __deepcopy__(self, memo):
-        return PEER.ask("deepcopy", 0, self)
+
+def of_copy(op):
+    def special(self, *memo):
+        doubt_object(self, op)
+        return PEER.ask(op, 0, self)
+
+    return special
+
+
+Handle.__copy__, Handle.__deepcopy__ = of_copy("copy"), of_copy("deepcopy")
 
 
 LEAVING = ("__exit__", "__aexit__")
@@ -214,31 +207,21 @@ async def left(made, may_end):
     return ended if may_end else False
 
 
-async def entered(made, thing):
-    found = await made
-    return thing if stands_for(found) == stands_for(thing) else found
-
-
 def forward(name, plain=None):
-    """A special method that runs on the other side. With an expected value at hand only an object the tests made has a say."""
+    """A special method that runs on the other side. What should have been plain data stays so, or decides nothing with plain data."""
 
     def special(self, *args, **kwargs):
-        held = local(self)
-        if plain is not None and not may_decide(self, name):
+        if name == "__call__":
+            return PEER.ask(name, stands_for(self), *args, **kwargs)
+        if plain is not None and not is_of_named_class(self):
             return getattr(plain, name)(self, *args, **kwargs)
-        if name in JUDGING and not all(isinstance(a, Handle) for a in args) and not may_decide(self, name):
+        if name in JUDGING and not all(isinstance(a, Handle) for a in args) and not is_of_named_class(self):
             raise Unlike("an object of the code (%s) was to decide `%s` with plain data" % (type(self).__name__, name))
-        made = PEER.ask(name, held["__rebut__"], *args, **kwargs)
+        doubt_object(self, name)
+        made = PEER.ask(name, stands_for(self), *args, **kwargs)
         if name in LEAVING and args and args[0] is not None:
-            may_end = not is_verdict(args[0]) and not leaves_out(args[2])
+            may_end = not is_verdict(args[0])
             return left(made, may_end) if name == "__aexit__" else may_end and made
-        if name == "__aenter__":
-            return entered(made, self)
-        if name in STAYING and stands_for(made) == held["__rebut__"]:
-            return self
-        if name in JUDGING and type(made) is type(self) and local(made).get("__rebut_came__") is None:
-            # What an operator makes of an object is believed as far as the object is.
-            local(made)["__rebut_came__"] = held.get("__rebut_came__")
         return made
 
     special.__name__ = name
@@ -253,6 +236,8 @@ def rest_of(self, name):
     number = local(self).get("__rebut__")
     if number is None or (name.startswith("__") and name.endswith("__")):
         raise AttributeError(name)
+    if not is_made(self):
+        doubt_object(self, name)
     return PEER.ask("get", number, name)
 
 

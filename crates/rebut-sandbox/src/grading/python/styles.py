@@ -132,12 +132,9 @@ def names_for(module):
     # A file of statements is run as a script is.
     space = {"__name__": "__main__", "__builtins__": builtins, "math": importlib.import_module("math"), "solution": module}
     for name, came in vars(module)["__rebut_names__"].items():
-        found = genuine(name, came)
-        if found is PEER_OWN:
+        if name in NAMED_IN_TESTS and genuine(name, came) is not None:
             with contextlib.suppress(AttributeError):
                 space[name] = getattr(module, name)
-        elif found is not None:
-            space[name] = found
     return space
 
 

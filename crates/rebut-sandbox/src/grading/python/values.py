@@ -160,6 +160,10 @@ class Unpacker:
             return data
         return self.read[text(data[0])](self, *data[1:])
 
+    def said(self, data):
+        """A parameter's default or type."""
+        return self(data)
+
     def many(self, data):
         if type(data) is not list:
             raise ValueError("no list")
@@ -205,8 +209,8 @@ def signature(unpack, rows):
     empty = inspect.Parameter.empty
     made = []
     for name, kind, default, annotation in rows:
-        default = empty if default is None else unpack(default[0])
-        annotation = empty if annotation is None else unpack(annotation[0])
+        default = empty if default is None else unpack.said(default[0])
+        annotation = empty if annotation is None else unpack.said(annotation[0])
         made.append(inspect.Parameter(text(name), number(kind), default=default, annotation=annotation))
     try:
         return inspect.Signature(made)

@@ -6,3 +6,6 @@ test() { builtin test "$@" && return 0; case $? in 1) return 1 ;; *) rebut_faile
 diff() { command diff "$@" && return 0; case $? in 1) return 1 ;; *) rebut_failed diff; return 2 ;; esac; }
 cmp() { command cmp "$@" && return 0; case $? in 1) return 1 ;; *) rebut_failed cmp; return 2 ;; esac; }
 grep() { command grep "$@" && return 0; case $? in 1) return 1 ;; *) rebut_failed grep; return 2 ;; esac; }
+egrep() { command egrep "$@" && return 0; case $? in 1) return 1 ;; *) rebut_failed egrep; return 2 ;; esac; }
+fgrep() { command fgrep "$@" && return 0; case $? in 1) return 1 ;; *) rebut_failed fgrep; return 2 ;; esac; }
+comm() { command comm "$@" && return 0; rebut_failed comm; return 1; }

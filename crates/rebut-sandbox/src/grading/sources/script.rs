@@ -25,6 +25,11 @@ const DATA: &str = "echo true false : exit return break continue shift cat grep 
 /// Commands among them that judge, and to which a word may be a pattern, an option or the name of a
 /// file: what the code said may not be one.
 const JUDGING: &[&str] = &["grep", "egrep", "fgrep", "diff", "cmp", "comm", "expr"];
+/// Commands to which a word is neither a file nor a pattern, whatever it says.
+const WITHOUT_FILES: &[&str] = &[
+    "echo", "true", "false", ":", "exit", "return", "break", "continue", "shift", "basename",
+    "dirname", "seq", "sleep", "tr", "printenv",
+];
 /// Commands that are only known with words that are written out: some of them run what they are
 /// told.
 const LITERAL: &[&str] = &["set", "sort", "sed", "awk", "read", "unset", "trap", "cd"];
@@ -151,7 +156,7 @@ impl Script {
                     let Some(Token::Word(target)) = tokens.get(at + 1) else {
                         return None;
                     };
-                    self.data(target)?;
+                    self.redirected(operator, target)?;
                     at += 2;
                 }
                 Token::Operator(operator) => {
@@ -289,6 +294,13 @@ impl Script {
         }
     }
 
+    /// What stands behind a redirection. The code does not say which file that is: in the tests'
+    /// cell lie the tests and what they expect.
+    fn redirected(&mut self, operator: &str, word: &Word) -> Option<()> {
+        (operator == "<<<" || self.origins.is_own(word) && !word.globs).then_some(())?;
+        self.data(word)
+    }
+
     /// The same for a pattern: what the code said is none, and no part of one. `*"$got"*` is found
     /// in everything if the code says nothing.
     fn pattern(&mut self, word: &Word) -> Option<()> {
@@ -331,17 +343,19 @@ impl Script {
     fn command(&mut self, tokens: &[Token], is_fed: bool) -> Option<()> {
         let mut words: Vec<&Word> = Vec::new();
         let (is_piped, unfed) = (is_fed, self.unfed);
-        let (mut is_fed, mut targets) = (is_fed, false);
+        let (mut is_fed, mut redirection) = (is_fed, None);
         for token in tokens {
             match token {
-                Token::Word(word) if std::mem::take(&mut targets) => self.data(word)?,
-                Token::Word(word) => {
-                    self.word(word)?;
-                    words.push(word);
-                }
+                Token::Word(word) => match redirection.take() {
+                    Some(operator) => self.redirected(operator, word)?,
+                    None => {
+                        self.word(word)?;
+                        words.push(word);
+                    }
+                },
                 Token::Operator(operator) => {
                     is_fed |= operator.starts_with('<');
-                    targets = true;
+                    redirection = Some(operator);
                 }
                 Token::Arithmetic(_) => return None,
             }
@@ -420,8 +434,13 @@ impl Script {
                     assigned(word).map_or_else(|| word.plain.as_deref(), |(name, _)| Some(name))?;
                 (name.chars().all(is_name) && !mentions(word)).then(|| may_be_set(name))?
             }),
+            // More words than meant would be other arguments than meant.
             _ if self.functions.contains(name) => {
-                rest.iter().all(|word| !mentions(word)).then_some(())
+                let is_one =
+                    |word: &Word| !word.globs && (self.is_whole(word) || self.origins.is_own(word));
+                rest.iter()
+                    .all(|word| !mentions(word) && is_one(word))
+                    .then_some(())
             }
             _ if LITERAL.contains(&name) => self.literal(name, rest),
             _ if is_data(name) => {
@@ -436,6 +455,7 @@ impl Script {
                     (name == "echo" || !mentions(word))
                         && !reads_folder(word)
                         && !may_be_the_code(word)
+                        && (WITHOUT_FILES.contains(&name) || self.origins.is_own(word))
                 };
                 (rest.iter().all(is_known) && (!JUDGING.contains(&name) || self.judges(name, rest)))
                     .then_some(())

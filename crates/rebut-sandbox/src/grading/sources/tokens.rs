@@ -47,6 +47,46 @@ pub(super) fn tokens(text: &str, dialect: Dialect) -> Vec<Token<'_>> {
     found
 }
 
+/// The words of each argument of a call, from behind its bracket.
+pub(super) fn arguments<'a>(words: &'a [Token<'a>]) -> Vec<&'a [Token<'a>]> {
+    let (mut found, mut depth, mut begin) = (Vec::new(), 0_usize, 0);
+    for (at, word) in words.iter().enumerate() {
+        match word.text {
+            "(" | "[" | "{" => depth += 1,
+            ")" | "]" | "}" if depth > 0 => depth -= 1,
+            ")" | "," if depth == 0 => {
+                found.push(&words[begin..at]);
+                begin = at + 1;
+                if word.text == ")" {
+                    break;
+                }
+            }
+            _ => {}
+        }
+    }
+    found
+}
+
+/// Whether one of these functions is called with a format that is not written out, or is not
+/// called. Each has the place of its format among the arguments.
+pub(super) fn has_computed_format(words: &[Token<'_>], functions: &[(&str, usize)]) -> bool {
+    // Texts are no words, and what stands between them may be a macro of `<inttypes.h>`.
+    let is_written = |format: &&[Token<'_>]| {
+        let mut words = format.iter();
+        words.all(|word| word.text.starts_with("PRI") || word.text.starts_with("SCN"))
+    };
+    words.iter().enumerate().any(|(at, word)| {
+        let known = functions.iter().find(|(name, _)| *name == word.text);
+        let is_call = words.get(at + 1).is_some_and(|next| next.text == "(");
+        known.is_some_and(|(_, place)| {
+            !is_call
+                || !arguments(&words[at + 2..])
+                    .get(*place)
+                    .is_some_and(is_written)
+        })
+    })
+}
+
 fn comment(rest: &str) -> Option<usize> {
     if rest.starts_with("//") {
         return Some(rest.find('\n').unwrap_or(rest.len()));

@@ -16,6 +16,8 @@ use tokio::task::JoinSet;
 /// At least so many ideas are tried in each language, and so many honest programs.
 const FORGERIES: usize = 25;
 const HONEST: usize = 15;
+/// Before the titles of cases where an object of the code has a say: that is a pass which says so.
+const MARKED: &str = "marked: ";
 /// Some of them hang, and the machine may be busy with others.
 const SECONDS: u32 = 15;
 
@@ -60,7 +62,7 @@ impl Language {
     async fn all(
         &'static self,
         cases: Vec<Case<'static>>,
-        wrong: fn(&Ran) -> bool,
+        wrong: fn(&Case<'_>, &Ran) -> bool,
         prepared: fn(&Self, &Case<'_>) -> (String, String),
     ) -> String {
         let sandbox = Arc::new(sandbox());
@@ -70,13 +72,13 @@ impl Language {
             running.spawn(async move {
                 let (code, tests) = prepared(self, &case);
                 let ran = self.run(&sandbox, &code, &tests).await;
-                wrong(&ran).then(|| format!("{}: {ran:#?}\n", case.title))
+                wrong(&case, &ran).then(|| format!("{}: {ran:#?}\n", case.title))
             });
         }
         running.join_all().await.into_iter().flatten().collect()
     }
 
-    /// None of them is a pass; what does as asked is one, or this shows nothing.
+    /// None of them is a pass that is not marked; what does as asked is one, or this shows nothing.
     async fn holds(&'static self) {
         let right = self
             .run(&sandbox(), self.right, cases(self.judge)[0].code)
@@ -90,7 +92,14 @@ impl Language {
         );
         let passed = self.all(
             forgeries,
-            |ran| ran.passed() > 0 || ran.all_passed() || ran.tests.is_empty(),
+            |case, ran| {
+                let is_forged = if case.title.starts_with(MARKED) {
+                    !ran.shared_process
+                } else {
+                    ran.passed() > 0 || ran.all_passed()
+                };
+                is_forged || ran.tests.is_empty()
+            },
             |language, case| {
                 let tests = if case.tests.is_empty() {
                     cases(language.judge)[0].code
@@ -107,7 +116,9 @@ impl Language {
     async fn lets_honest_code_pass(&'static self) {
         let honest = cases(self.honest);
         assert!(honest.len() >= HONEST, "{} are too few", honest.len());
-        let is_wrong = |ran: &Ran| !ran.all_passed() || ran.shared_process;
+        let is_wrong = |case: &Case<'_>, ran: &Ran| {
+            !ran.all_passed() || ran.shared_process != case.title.starts_with(MARKED)
+        };
         let failed = self
             .all(honest, is_wrong, |_, case| {
                 (case.code.to_owned(), case.tests.to_owned())

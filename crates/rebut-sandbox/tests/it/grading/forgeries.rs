@@ -2,7 +2,12 @@
 //! pass, and the honest row shows that one could be.
 
 use super::{Run, cases, sandbox, style};
-use rebut_engine::sandbox::TestVerdict;
+use rebut_engine::sandbox::{Ran, TestVerdict};
+
+/// No pass, or where an object of the code has a say (`marked: `) one that says so.
+fn is_held(title: &str, ran: &Ran) -> bool {
+    ran.passed() == 0 || title.starts_with("marked: ") && ran.shared_process
+}
 
 #[tokio::test]
 async fn no_python_lie_passes_in_any_style() {
@@ -22,7 +27,7 @@ async fn no_python_lie_passes_in_any_style() {
             .on(&sandbox)
             .await;
             assert!(
-                ran.passed() == 0 && !ran.tests.is_empty(),
+                is_held(lie.title, &ran) && !ran.tests.is_empty(),
                 "{}, {}: {ran:#?}",
                 lie.title,
                 judge.title
@@ -110,7 +115,7 @@ async fn no_javascript_forgery_passes() {
             .on(&sandbox)
             .await;
             assert!(
-                ran.passed() == 0 && !ran.tests.is_empty(),
+                is_held(forgery.title, &ran) && !ran.tests.is_empty(),
                 "{}: {ran:#?}",
                 forgery.title
             );

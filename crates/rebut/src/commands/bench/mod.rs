@@ -121,7 +121,7 @@ async fn suite(global: &GlobalArgs, suite: &Suite, args: &SuiteArgs) -> Result<u
         desk,
         sandbox,
         args,
-        Budget::new(&args.budget, &app.config.budget),
+        Budget::new(&(&args.budget).into(), &app.config.budget),
         book,
     );
     let end = runner.run(&cells).await?;
@@ -149,7 +149,7 @@ async fn suite(global: &GlobalArgs, suite: &Suite, args: &SuiteArgs) -> Result<u
         false => output::print(&report::text(&report))?,
     }
     if let Some(file) = &args.output {
-        output::write(file, &report::markdown(&report))?;
+        crate::write_file::write(file, &report::markdown(&report))?;
     }
     runner
         .broke
@@ -268,7 +268,7 @@ async fn who_writes(
         panel: args.panel.clone(),
         ..RunArgs::default()
     };
-    let panel = prepare::panel(app, &registry, &run.panel, debated.usual).await?;
+    let panel = prepare::panel(app, &registry, &(&run.panel).into(), debated.usual).await?;
     let mut config = app.config.format(format)?;
     if format == poll::FORMAT.name {
         let is_alone = panel.agents.len() == 1 && config.get("answers") == Some(&0.into());

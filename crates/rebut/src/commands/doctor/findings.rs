@@ -3,7 +3,6 @@
 use super::deep::Probe;
 use crate::{
     app::{self, App},
-    cli::PanelArgs,
     commands::sandbox::Held,
     data_dir::{Kept, Place},
     error::CliError,
@@ -281,7 +280,7 @@ fn local(server: &Server) -> Local {
 /// The panel of a bare `rebut decide`.
 fn panel_of(app: &App, registry: &Registry, available: Found) -> Panel {
     let chosen = match panel::choose(
-        &PanelArgs::default(),
+        &panel::PanelRequest::default(),
         &app.config,
         &app.project(),
         available,

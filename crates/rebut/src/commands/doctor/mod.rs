@@ -33,7 +33,7 @@ pub async fn run(global: &GlobalArgs, args: DoctorArgs) -> Result<u8, CliError> 
     if args.json {
         output::print_json(&findings)?;
     } else {
-        output::print(&report::text(&findings, Paint::stdout(global.color)))?;
+        output::print(&report::text(&findings, Paint::stdout()))?;
     }
     Ok(if findings.is_usable() {
         0
@@ -46,7 +46,7 @@ pub async fn run(global: &GlobalArgs, args: DoctorArgs) -> Result<u8, CliError> 
 pub async fn first_run(global: &GlobalArgs) -> Result<u8, CliError> {
     let app = App::open(global, &[])?;
     let findings = Findings::gather(&app, &app.registry()?).await?;
-    let mut text = report::text(&findings, Paint::stdout(global.color));
+    let mut text = report::text(&findings, Paint::stdout());
     text.push_str(
         "\nTry:   rebut demo                                   no key, no cost, 20 seconds\n",
     );

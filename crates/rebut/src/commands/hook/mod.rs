@@ -232,7 +232,7 @@ async fn review(
         ..RunArgs::default()
     };
     let registry = Arc::new(app.registry()?);
-    let panel = prepare::panel(app, &registry, &run.panel, &[]).await?;
+    let panel = prepare::panel(app, &registry, &(&run.panel).into(), &[]).await?;
     let agents: Vec<_> = panel.agents.into_iter().filter(is_reviewer).collect();
     if hook.model.is_none() && agents.iter().any(|agent| &*agent.model == "rehearsal") {
         return Err(CliError::no_model("no model found for the reviewers")

@@ -3,7 +3,7 @@
 use super::check_one_stdin;
 use crate::{
     app,
-    cli::{GlobalArgs, SandboxTestArgs, TEST_STYLES},
+    cli::{SandboxTestArgs, TEST_STYLES},
     error::CliError,
     output,
     paint::Paint,
@@ -15,7 +15,7 @@ use rebut_engine::{
 };
 
 /// `rebut sandbox test`. Exit code 0 only when there are tests and all of them hold.
-pub async fn run(global: &GlobalArgs, args: SandboxTestArgs) -> Result<u8, CliError> {
+pub async fn run(args: SandboxTestArgs) -> Result<u8, CliError> {
     let style = args
         .style
         .and_then(|wanted| TEST_STYLES.iter().find(|(name, _)| *name == wanted))
@@ -54,7 +54,7 @@ pub async fn run(global: &GlobalArgs, args: SandboxTestArgs) -> Result<u8, CliEr
     if args.json {
         output::print_json(&ran)?;
     } else {
-        output::print(&shown(&ran, Paint::stdout(global.color)))?;
+        output::print(&shown(&ran, Paint::stdout()))?;
     }
     Ok(u8::from(!ran.all_passed()))
 }

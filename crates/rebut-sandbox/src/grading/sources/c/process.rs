@@ -2,7 +2,7 @@
 //! itself, or at memory that both have.
 
 use super::{
-    super::tokens::Token,
+    super::tokens::{Token, arguments, has_computed_format},
     surface::{Function, Way, is_keyword},
     types::Type,
 };
@@ -22,7 +22,33 @@ const TOGETHER: &str = "errno freopen fopen fdopen tmpfile tmpnam mkstemp open c
     setrlimit pthread_create thrd_create \
     thread jthread async";
 
-/// Whether the tests look at the process, or make functions for all of it.
+/// Functions that write or read memory as a format says, and which argument that is.
+const FORMATS: &[(&str, usize)] = &[
+    ("printf", 0),
+    ("fprintf", 1),
+    ("dprintf", 1),
+    ("sprintf", 1),
+    ("asprintf", 1),
+    ("snprintf", 2),
+    ("vprintf", 0),
+    ("vfprintf", 1),
+    ("vsprintf", 1),
+    ("vsnprintf", 2),
+    ("vasprintf", 1),
+    ("wprintf", 0),
+    ("fwprintf", 1),
+    ("swprintf", 2),
+    ("scanf", 0),
+    ("fscanf", 1),
+    ("sscanf", 1),
+    ("vsscanf", 1),
+    ("swscanf", 1),
+    ("vformat", 0),
+    ("vformat_to", 1),
+];
+
+/// Whether the tests look at the process, or make functions for all of it, or have a format that
+/// the code may say: it could take what is expected out of the arguments.
 pub(super) fn is_looked_at(tests: &[Token<'_>], defined: &BTreeSet<String>) -> bool {
     let allocates =
         |two: &[Token<'_>]| two[0].text == "operator" && matches!(two[1].text, "new" | "delete");
@@ -30,6 +56,7 @@ pub(super) fn is_looked_at(tests: &[Token<'_>], defined: &BTreeSet<String>) -> b
         .iter()
         .any(|word| TOGETHER.split_whitespace().any(|other| other == word.text))
         || tests.windows(2).any(allocates)
+        || has_computed_format(tests, FORMATS)
         || ["malloc", "calloc", "realloc", "free"]
             .iter()
             .any(|name| defined.contains(*name))
@@ -83,25 +110,6 @@ fn calls<'a>(tests: &'a [Token<'a>], name: &str) -> Vec<Vec<&'a [Token<'a>]>> {
         .filter(begins)
         .map(|at| arguments(&tests[at + 2..]))
         .collect()
-}
-
-fn arguments<'a>(words: &'a [Token<'a>]) -> Vec<&'a [Token<'a>]> {
-    let (mut found, mut depth, mut begin) = (Vec::new(), 0_usize, 0);
-    for (at, word) in words.iter().enumerate() {
-        match word.text {
-            "(" | "[" | "{" => depth += 1,
-            ")" | "]" | "}" if depth > 0 => depth -= 1,
-            ")" | "," if depth == 0 => {
-                found.push(&words[begin..at]);
-                begin = at + 1;
-                if word.text == ")" {
-                    break;
-                }
-            }
-            _ => {}
-        }
-    }
-    found
 }
 
 /// Names of things among the words of an argument.

@@ -1,7 +1,7 @@
 //! What of Go code its tests name, as far as plain data goes in and out of it.
 
 use super::{
-    super::tokens::{Dialect, Token, tokens},
+    super::tokens::{Dialect, Token, has_computed_format, tokens},
     declared::{Declared, Function, Shape, declared},
     types::{Type, is_name, is_predeclared, may_declare},
 };
@@ -28,6 +28,14 @@ pub(super) struct Surface {
     pub errors: Vec<(String, String)>,
 }
 
+/// Functions whose format could take what is expected out of their arguments, and its place.
+const FORMATS: &[(&str, usize)] = &[
+    ("Sprintf", 0),
+    ("Fprintf", 1),
+    ("Appendf", 1),
+    ("Sscanf", 1),
+];
+
 /// What the tests need of the code, if all of it is plain.
 pub(super) fn surface(code: &str, tests: &str) -> Option<Surface> {
     let (words, test_words) = (tokens(code, Dialect::Go), tokens(tests, Dialect::Go));
@@ -52,8 +60,10 @@ pub(super) fn surface(code: &str, tests: &str) -> Option<Surface> {
         _ => false,
     };
     let looks = |three: &[Token<'_>]| of_system(three) || of_library(three);
-    (!test_words.iter().any(|word| together(word.text)) && !test_words.windows(3).any(looks))
-        .then_some(())?;
+    let is_plain = !test_words.iter().any(|word| together(word.text))
+        && !test_words.windows(3).any(looks)
+        && !has_computed_format(&test_words, FORMATS);
+    is_plain.then_some(())?;
     let declared = declared(code, &words);
     (!declared.names.iter().any(|name| is_predeclared(name))).then_some(())?;
     let named = named(&test_words, outside);
