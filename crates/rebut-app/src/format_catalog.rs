@@ -1,33 +1,25 @@
-//! The formats that can be asked for by name: one row each, with the form of its input and settings and what
-//! of both only the operator says.
+//! The formats that can be asked for by name, from the rows of the engine: the form of input and
+//! settings, and what of both only the operator says.
 
-use crate::{config::Partial, error::AppError};
+use crate::error::AppError;
 use rebut_engine::{
-    formats::{
-        FORMATS, Format,
-        baselines::{poll, single, society},
-        challenge, decide, evaluate, review, solve,
-    },
+    formats::{FORMATS, Format, offer::Offer},
     suggest::suggest,
 };
-use schemars::{Schema, schema_for};
+use schemars::Schema;
 use serde_json::{Map, Value};
 
 /// A format that can be asked for.
 pub struct Card {
     /// Its row in the engine's table.
     pub format: &'static Format,
-    input: fn() -> Schema,
-    config: fn() -> Schema,
-    /// Fields of the input that name places of this machine, or what only the server knows.
-    own_input: &'static [&'static str],
-    /// Settings that name models or commands.
-    own_config: &'static [&'static str],
+    /// What can be asked of it.
+    pub offer: Offer,
 }
 
 /// A format as a client needs to know it.
 #[derive(Clone, Debug)]
-pub struct Offer {
+pub struct FormatForClients {
     pub name: String,
     pub about: String,
     /// The schema of its input.
@@ -36,91 +28,21 @@ pub struct Offer {
     pub config: Value,
 }
 
-/// Every format that can be asked for.
-const CARDS: &[Card] = &[
-    Card {
-        own_input: &["baseline_of"],
-        ..card(
-            &decide::FORMAT,
-            || schema_for!(decide::Input),
-            || schema_for!(Partial<decide::Config>),
-        )
-    },
-    Card {
-        own_input: &["workspace"],
-        ..card(
-            &challenge::FORMAT,
-            || schema_for!(challenge::Input),
-            || schema_for!(Partial<challenge::Config>),
-        )
-    },
-    card(
-        &evaluate::FORMAT,
-        || schema_for!(evaluate::Input),
-        || schema_for!(Partial<evaluate::Config>),
-    ),
-    card(
-        &review::FORMAT,
-        || schema_for!(review::Input),
-        || schema_for!(Partial<review::Config>),
-    ),
-    Card {
-        own_input: &["lessons", "lessons_search"],
-        own_config: &["embeddings", "hooks", "tools"],
-        ..card(
-            &solve::FORMAT,
-            || schema_for!(solve::Input),
-            || schema_for!(Partial<solve::Config>),
-        )
-    },
-    Card {
-        own_input: &["baseline_of"],
-        ..card(
-            &single::FORMAT,
-            || schema_for!(decide::Input),
-            || schema_for!(Partial<single::Config>),
-        )
-    },
-    Card {
-        own_input: &["baseline_of"],
-        ..card(
-            &poll::FORMAT,
-            || schema_for!(decide::Input),
-            || schema_for!(Partial<poll::Config>),
-        )
-    },
-    Card {
-        own_input: &["baseline_of"],
-        ..card(
-            &society::FORMAT,
-            || schema_for!(decide::Input),
-            || schema_for!(Partial<society::Config>),
-        )
-    },
-];
-
-const fn card(format: &'static Format, input: fn() -> Schema, config: fn() -> Schema) -> Card {
-    Card {
-        format,
-        input,
-        config,
-        own_input: &[],
-        own_config: &[],
-    }
+/// Every format that can be asked for, in the order of the engine's table.
+fn cards() -> impl Iterator<Item = Card> {
+    FORMATS.iter().filter_map(|format| {
+        let offer = format.offer?;
+        Some(Card { format, offer })
+    })
 }
-
-/// Formats that commands use for one turn of their own; nobody asks for them by name.
-#[cfg(test)]
-const NOT_OFFERED: &[&str] = &["triage", "propose"];
 
 impl Card {
     /// The card of a format, or an error that names the nearest.
-    pub fn named(name: &str) -> Result<&'static Self, AppError> {
-        CARDS
-            .iter()
+    pub fn named(name: &str) -> Result<Self, AppError> {
+        cards()
             .find(|card| card.format.name == name)
             .ok_or_else(|| {
-                let known: Vec<&str> = CARDS.iter().map(|card| card.format.name).collect();
+                let known: Vec<&str> = cards().map(|card| card.format.name).collect();
                 let meant = suggest(name, known.iter().copied())
                     .map(|meant| format!("did you mean `{meant}`? "))
                     .unwrap_or_default();
@@ -136,8 +58,8 @@ impl Card {
         config: &Map<String, Value>,
     ) -> Result<(), AppError> {
         let rows = [
-            ("input", input, self.own_input),
-            ("config", config, self.own_config),
+            ("input", input, self.offer.operators_input),
+            ("config", config, self.offer.operators_config),
         ];
         let refused = rows.iter().find_map(|(part, given, own)| {
             own.iter()
@@ -162,26 +84,32 @@ impl Card {
             Value::Array(list) => list.is_empty(),
             _ => false,
         };
-        input.retain(|key, value| !self.own_input.contains(&key.as_str()) || !is_empty(value));
+        input.retain(|key, value| {
+            !self.offer.operators_input.contains(&key.as_str()) || !is_empty(value)
+        });
         input
     }
 
-    fn for_clients(&self) -> Offer {
-        Offer {
+    fn for_clients(&self) -> FormatForClients {
+        FormatForClients {
             name: self.format.name.to_owned(),
             about: self.format.about.to_owned(),
-            input: without((self.input)(), self.own_input),
-            config: without((self.config)(), self.own_config),
+            input: without((self.offer.input)(), self.offer.operators_input),
+            config: without(partial(self.offer.config), self.offer.operators_config),
         }
     }
 }
 
 /// Every format for clients, in the order of the engine's table.
-pub fn all() -> Vec<Offer> {
-    let rows = FORMATS
-        .iter()
-        .filter_map(|format| CARDS.iter().find(|card| card.format.name == format.name));
-    rows.map(Card::for_clients).collect()
+pub fn all() -> Vec<FormatForClients> {
+    cards().map(|card| card.for_clients()).collect()
+}
+
+/// The form of settings of which each may be left out.
+fn partial(config: fn() -> Schema) -> Schema {
+    let mut schema = config();
+    schema.remove("required");
+    schema
 }
 
 /// A schema without some of its properties.
@@ -202,6 +130,9 @@ fn without(schema: Schema, keys: &[&str]) -> Value {
 mod tests {
     use super::*;
 
+    /// Formats that commands use for one turn of their own; nobody asks for them by name.
+    const NOT_OFFERED: &[&str] = &["triage", "propose"];
+
     #[test]
     fn every_format_is_offered_or_said_not_to_be_and_its_own_fields_are_real() {
         let offered: Vec<String> = all().into_iter().map(|card| card.name).collect();
@@ -213,11 +144,11 @@ mod tests {
                 format.name
             );
         }
-        assert_eq!(offered.len(), CARDS.len());
-        for card in CARDS {
+        assert_eq!(offered.len(), cards().count());
+        for card in cards() {
             for (schema, own) in [
-                ((card.input)(), card.own_input),
-                ((card.config)(), card.own_config),
+                ((card.offer.input)(), card.offer.operators_input),
+                (partial(card.offer.config), card.offer.operators_config),
             ] {
                 let whole = schema.clone().to_value();
                 let shown = without(schema, own);

@@ -13,8 +13,7 @@ use rebut_engine::{
 };
 use std::path::Path;
 
-/// The judges of decide when nobody says otherwise.
-pub const JUDGES: [&str; 3] = ["risk", "value", "effort"];
+pub use rebut_engine::formats::casting::JUDGES;
 
 /// What was said about who takes part. What was not said, the configuration says, or the machine.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -27,6 +26,18 @@ pub struct PanelRequest {
     pub judges: Vec<String>,
     /// Everybody, one by one, in place of all that.
     pub members: Vec<Member>,
+}
+
+impl PanelRequest {
+    /// Whether somebody chose models, by a panel's name or one by one.
+    pub fn is_chosen(&self) -> bool {
+        self.names_members() || !self.models.is_empty()
+    }
+
+    /// Whether somebody said who plays which role.
+    pub fn names_members(&self) -> bool {
+        self.panel.is_some() || !self.members.is_empty()
+    }
 }
 
 /// A panel, and how it came about.

@@ -139,7 +139,7 @@ fn settings(app: &App, format: &str, changes: &Map<String, Value>) -> Result<Val
 /// The input in its usual form.
 fn checked_input(format: &str, input: Map<String, Value>) -> Result<Value, AppError> {
     let input = Value::Object(input);
-    match casting::is_question(format) {
+    match Card::named(format)?.offer.is_question {
         true => value(&checked_question(&input)?),
         false => Ok(input),
     }

@@ -12,12 +12,7 @@ use crate::{
     words::file_safe,
     write_file::{check_no_link, make_parent, write},
 };
-use rebut_engine::{
-    clean,
-    formats::{Format, review},
-    report,
-    view::View,
-};
+use rebut_engine::{clean, formats::Format, report, view::View};
 use std::{
     io::Write,
     path::{Path, PathBuf},
@@ -127,10 +122,12 @@ pub fn check_files(output: &OutputArgs, format: &str) -> Result<(), CliError> {
 
 /// Whether a form can ever be made of a debate of that format.
 fn suits(form: Form, format: &str) -> bool {
+    let reading = Format::named(format).and_then(|format| format.reading);
+    let has_findings = reading.is_some_and(|reading| reading.has_findings);
     match form {
-        Form::Sarif | Form::Comment => format == review::FORMAT.name,
-        Form::Adr => Format::named(format).is_none_or(|format| format.reading.is_none()),
-        Form::Svg => format != review::FORMAT.name,
+        Form::Sarif | Form::Comment => has_findings,
+        Form::Adr => reading.is_none(),
+        Form::Svg => !has_findings,
         _ => true,
     }
 }

@@ -6,15 +6,19 @@
 use crate::{
     app::App,
     atomic_file,
-    cli::OutputArgs,
-    commands::{ask, code::applying, evaluate, review, solve},
+    cli::{Form, OutputArgs},
+    commands::{ask, code::applying, review, solve},
     data_dir::Place,
     debates::Debates,
     error::CliError,
     output, read_file,
 };
 use rebut_engine::{
-    DebateId, Desk, Running, Start, agent::Agent, formats::review::Severity, outcome::Ending,
+    DebateId, Desk, Running, Start,
+    agent::Agent,
+    formats::{Format, review::Severity},
+    outcome::Ending,
+    view::View,
 };
 use serde::{Deserialize, Serialize};
 use std::path::{Path, PathBuf};
@@ -194,7 +198,7 @@ impl Afterwards {
             review::write_files(app, &view, dir)?;
         }
         if let Some(dir) = &self.analysis {
-            evaluate::write(app, debates, &view, dir).await?;
+            write_analysis(app, debates, &view, dir).await?;
         }
         if let Some(file) = &self.code {
             solve::write_code(&view, file, self.force, app.global.quiet)?;
@@ -203,8 +207,7 @@ impl Afterwards {
         if outcome.outcome != Ending::Stopped {
             forget(app, id)?;
         }
-        let passes =
-            code != 0 || (review::passes(&view, self.worst) && evaluate::passes(&view, self.least));
+        let passes = code != 0 || (review::passes(&view, self.worst) && reaches(&view, self.least));
         Ok(if passes || self.exit_zero {
             code
         } else {
@@ -231,6 +234,45 @@ impl Afterwards {
             ..self.clone()
         })
     }
+}
+
+/// Writes the transcript and the whole result, also when topics were skipped or a limit was met.
+async fn write_analysis(
+    app: &App,
+    debates: &Debates,
+    view: &View,
+    dir: &Path,
+) -> Result<(), CliError> {
+    let files = [("debate.md", Form::Markdown), ("debate.json", Form::Json)];
+    for (name, form) in files {
+        // The folder may come from somebody else: no link in it is followed.
+        let (file, text) = (dir.join(name), output::render(debates, view, form).await?);
+        atomic_file::replace(&file, text.as_bytes())?;
+    }
+    if !app.global.quiet {
+        warn_line!(
+            "wrote {}, {}",
+            dir.join(files[0].0).display(),
+            dir.join(files[1].0).display()
+        );
+    }
+    Ok(())
+}
+
+/// Whether the result reaches what was asked for; otherwise says why not.
+fn reaches(view: &View, least: Option<f64>) -> bool {
+    let Some(needed) = least else { return true };
+    let why = view.outcome.as_ref().map_or_else(
+        || Some("there is no result".to_owned()),
+        |outcome| {
+            let reading = Format::of(view)?.reading?;
+            (reading.held_back)(outcome, needed)
+        },
+    );
+    if let Some(why) = &why {
+        warn_line!("{why}");
+    }
+    why.is_none()
 }
 
 /// Every model that may speak for an agent.

@@ -1,24 +1,25 @@
-//! Who takes part, by the rules of the format: the one place that knows them, whoever asks.
+//! Who takes part in a debate: what its format says of roles, applied to the panels and models of
+//! this machine.
 
-mod challenge;
-mod evaluate;
-mod review;
+mod programs;
 
 use crate::{
     app::App,
     error::AppError,
     model_discovery::Found,
-    panel::{self, JUDGES, Panel, PanelRequest},
+    panel::{self, Panel, PanelRequest},
+    roles,
 };
 use rebut_engine::{
     agent::Agent,
     formats::{
-        baselines::single, challenge as challenging, evaluate as evaluating, review as reviewing,
-        solve,
+        Format,
+        casting::{Casting, Wanted as Asked},
     },
 };
 use rebut_models::Registry;
 use serde_json::Value;
+use std::sync::Arc;
 
 /// A debate that somebody wants, but for who takes part.
 #[derive(Clone, Copy)]
@@ -34,30 +35,70 @@ pub struct Wanted<'a> {
 
 /// Casts a debate.
 pub async fn cast(app: &App, registry: &Registry, wanted: Wanted<'_>) -> Result<Panel, AppError> {
-    match wanted.format {
-        "challenge" => challenge::cast(app, registry, wanted.panel).await,
-        "evaluate" => evaluate::cast(app, registry, wanted).await,
-        "review" => review::cast(app, registry, wanted).await,
-        "solve" => panel(app, registry, wanted.panel, &solve::ROLES).await,
-        format => {
-            let panel = panel(app, registry, wanted.panel, &JUDGES).await?;
-            Ok(Panel {
-                agents: who_answers(format, wanted.config, panel.agents)?,
-                ..panel
-            })
-        }
+    let (casting, flags) = (casting_of(wanted.format)?, wanted.panel);
+    let asked = Asked {
+        input: wanted.input,
+        config: wanted.config,
+    };
+    let required = (casting.required)(&asked).map_err(AppError::usage)?;
+    let roles = (casting.roles)(&asked, &flags.judges).map_err(AppError::usage)?;
+    let mut args = flags.clone();
+    if !args.judges.is_empty() {
+        args.judges.clone_from(&roles);
     }
+    let panel = if casting.programs.is_empty() {
+        let usual: Vec<&str> = roles.iter().map(String::as_str).collect();
+        panel(app, registry, &args, &usual).await?
+    } else {
+        programs::cast(app, registry, &args, &casting).await?
+    };
+    let Panel { agents, chosen } = fill(app, flags, panel, required)?;
+    let mut agents = (casting.asked)(&asked, agents).map_err(AppError::usage)?;
+    if !flags.is_chosen() {
+        (casting.rearrange)(&mut agents);
+    }
+    Ok(Panel { agents, chosen })
 }
 
-/// Whether a format takes a question with options, as `decide` does.
-pub fn is_question(format: &str) -> bool {
-    ![
-        challenging::FORMAT.name,
-        evaluating::FORMAT.name,
-        reviewing::FORMAT.name,
-        solve::FORMAT.name,
-    ]
-    .contains(&format)
+/// What a format says of who takes part.
+fn casting_of(format: &str) -> Result<Casting, AppError> {
+    Format::named(format)
+        .map(|format| format.casting)
+        .ok_or_else(|| AppError::usage(format!("there is no format `{format}`")))
+}
+
+/// Puts the panel into the roles that must be there. Whoever has none does not take part.
+fn fill(
+    app: &App,
+    flags: &PanelRequest,
+    panel: Panel,
+    required: &[&str],
+) -> Result<Panel, AppError> {
+    if required.is_empty() {
+        return Ok(panel);
+    }
+    let fits = |agents: &[Agent]| {
+        required
+            .iter()
+            .all(|role| agents.iter().any(|agent| &*agent.role == *role))
+    };
+    let Panel {
+        mut agents,
+        mut chosen,
+    } = panel;
+    if !fits(&agents) && !flags.names_members() {
+        // A panel of judges from the configuration: its models can play these roles as well.
+        let models: Vec<Arc<str>> = agents.iter().map(|agent| agent.model.clone()).collect();
+        let seats = required.iter().zip(models.iter().cycle());
+        agents = seats
+            .map(|(role, model)| Ok(roles::find(&app.project(), role)?.played_by(model.clone())))
+            .collect::<Result<_, AppError>>()?;
+        chosen = format!("{chosen}, its models seated as {}", required.join(", "));
+    }
+    if fits(&agents) {
+        agents.retain(|agent| required.contains(&&*agent.role));
+    }
+    Ok(Panel { agents, chosen })
 }
 
 /// A panel: `usual` are the roles when nobody says otherwise. Searches the machine only if somebody
@@ -83,11 +124,9 @@ pub fn who_answers(
     config: &Value,
     agents: Vec<Agent>,
 ) -> Result<Vec<Agent>, AppError> {
-    if format != single::FORMAT.name {
-        return Ok(agents);
-    }
-    let config = single::Config::parse(config).map_err(AppError::usage)?;
-    Ok(vec![
-        config.chosen(&agents).map_err(AppError::usage)?.clone(),
-    ])
+    let asked = Asked {
+        input: &Value::Null,
+        config,
+    };
+    (casting_of(format)?.asked)(&asked, agents).map_err(AppError::usage)
 }

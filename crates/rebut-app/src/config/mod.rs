@@ -13,9 +13,7 @@ mod server;
 mod shape;
 mod trust;
 
-pub use file::{
-    BudgetSection, ConfigFile, ContextSection, Defaults, Member, PanelSection, Partial,
-};
+pub use file::{BudgetSection, ConfigFile, ContextSection, Defaults, Member, PanelSection};
 pub use hook::HookSection;
 pub use layers::{Layer, Origin, Project, override_tables};
 pub use powers::{Power, recorded as recorded_powers};

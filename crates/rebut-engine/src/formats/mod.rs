@@ -2,14 +2,17 @@
 //! prompts and preset.
 
 pub mod baselines;
+pub mod casting;
 pub mod challenge;
 pub mod consensus;
 pub mod decide;
 pub mod evaluate;
+pub mod offer;
 mod peer_view;
 pub mod propose;
 pub mod question;
 pub mod review;
+pub mod rules;
 pub mod solve;
 pub mod timeouts;
 pub mod triage;
@@ -24,8 +27,11 @@ use crate::{
     prompt::PromptFile,
     record::Hash,
     reply::Schema,
+    report::ResultCard,
     view::View,
 };
+use casting::Casting;
+use offer::Offer;
 use serde_json::Value;
 use std::{
     collections::BTreeMap,
@@ -72,6 +78,10 @@ pub struct Format {
     /// How its debates are read. `None` is the reading of formats whose agents hold options and are
     /// counted.
     pub reading: Option<Reading>,
+    /// Who takes part.
+    pub casting: Casting,
+    /// What can be asked of it; `None` for formats that commands use for one turn of their own.
+    pub offer: Option<Offer>,
 }
 
 /// Foresees the calls of a debate from its input, settings and agents.
@@ -102,6 +112,32 @@ pub struct Reading {
     pub transcript: fn(&View) -> String,
     /// What a completed debate lacks of what was asked of it.
     pub shortfall: fn(&Outcome) -> Option<Shortfall>,
+    /// The parts of the HTML report that show its result, once there is one; without them the lines
+    /// of a terminal stand there.
+    pub card: fn(&View) -> Option<Box<dyn ResultCard>>,
+    /// Whether its result is findings in a text, which other tools read, and nothing to draw.
+    pub has_findings: bool,
+    /// Why a result does not reach the score that somebody asked for.
+    pub held_back: fn(&Outcome, least: f64) -> Option<String>,
+}
+
+impl Reading {
+    /// Heading, lines and transcript, and nothing else that is special.
+    pub const fn of(
+        heading: fn(&Started) -> String,
+        lines: fn(&View) -> Vec<String>,
+        transcript: fn(&View) -> String,
+    ) -> Self {
+        Self {
+            heading,
+            lines,
+            transcript,
+            shortfall: |_| None,
+            card: |_| None,
+            has_findings: false,
+            held_back: |_, _| None,
+        }
+    }
 }
 
 /// What a debate that ran to its end lacks of what was asked of it. Its ending is `completed` all
@@ -142,11 +178,6 @@ pub fn ending_word(format: &str, outcome: &Outcome) -> String {
         .map_or(outcome.outcome.as_str(), Shortfall::as_str)
         .to_uppercase()
         .replace('_', " ")
-}
-
-/// For formats that need somebody, whoever it is.
-pub fn anybody(_: &Value, _: &[Agent], can_answer: &[bool]) -> bool {
-    can_answer.contains(&true)
 }
 
 impl Foreseen {

@@ -5,10 +5,7 @@ use crate::{
     agent::Agent,
     debate::{Ask, Debate, Step},
     error::Stop,
-    formats::{
-        Foreseen, Format, Run,
-        timeouts::{OneTurn, limits_by},
-    },
+    formats::{Foreseen, Format, rules::Rules, timeouts::OneTurn},
     outcome::{Ending, Outcome},
     policy::PolicyInsights,
     prompt,
@@ -22,25 +19,56 @@ use serde_json::Value;
 
 /// The row of the table of formats.
 pub const FORMAT: Format = Format {
-    name: "propose",
-    version: 1,
-    about: "One agent words a reviewer's text anew from what judges said of it.",
-    preset: include_str!("../../presets/propose.toml"),
     prompts: &[
         PromptFile::of::<Request>(),
         PromptFile::of::<crate::turn::Clarify>(),
     ],
     replies: || vec![Schema::of::<Proposal>()],
-    check,
-    check_config: |config| OneTurn::parse(config).map(drop),
-    limits: |config| limits_by(config, "timeout"),
-    closing_calls: 0,
-    run: |debate| -> Run<'_> { Box::pin(run(debate)) },
-    choices: |_| Vec::new(),
-    foresee: |_, _, agents| Ok(Foreseen::rounds(agents.len().min(1), 1, 1)),
-    suffices: super::anybody,
-    reading: None,
+    ..Format::by::<Propose>(
+        "propose",
+        "One agent words a reviewer's text anew from what judges said of it.",
+        include_str!("../../presets/propose.toml"),
+    )
 };
+
+/// The rules in the table's terms.
+pub struct Propose;
+
+impl Rules for Propose {
+    type Input = Input;
+    type Config = OneTurn;
+
+    const TURN_SECONDS: &'static str = "timeout";
+
+    fn config(config: &Value) -> Result<OneTurn, String> {
+        OneTurn::parse(config)
+    }
+
+    fn read(input: &Value, config: &Value) -> Result<(Self::Input, OneTurn), String> {
+        let config = OneTurn::parse(config)?;
+        let input = Input::deserialize(input).map_err(|error| format!("propose: {error}"))?;
+        Ok((input, config))
+    }
+
+    fn check(input: Self::Input, _: &OneTurn, agents: &[Agent]) -> Result<String, String> {
+        if input.current.trim().is_empty() {
+            return Err(format!("the role `{}` has no text to improve", input.role));
+        }
+        if agents.len() == 1 {
+            Ok(format!("A better text for {}", input.role))
+        } else {
+            Err("propose needs exactly one agent".to_owned())
+        }
+    }
+
+    async fn run(debate: &Debate, input: Self::Input, _: OneTurn) -> Result<Outcome, Stop> {
+        run(debate, input).await
+    }
+
+    fn foresee(_: Self::Input, _: &OneTurn, agents: &[Agent]) -> Result<Vec<Foreseen>, String> {
+        Ok(Foreseen::rounds(agents.len().min(1), 1, 1))
+    }
+}
 
 prompt!(
     /// What the agent reads.
@@ -80,9 +108,7 @@ reply!(Proposal, "role_proposal");
 /// A text of more characters is no text for a reviewer.
 const MOST_CHARACTERS: usize = 20_000;
 
-async fn run(debate: &Debate) -> Result<Outcome, Stop> {
-    let input = Input::deserialize(&debate.started().input)
-        .map_err(|error| Stop::Broken(error.to_string()))?;
+async fn run(debate: &Debate, input: Input) -> Result<Outcome, Stop> {
     let prompt = Request {
         role: &input.role,
         current: &input.current,
@@ -138,19 +164,6 @@ fn check_proposal(proposal: &mut Proposal) -> Result<(), String> {
         )),
         Proposal { why, .. } if why.trim().is_empty() => Err("\"why\" is empty".to_owned()),
         _ => Ok(()),
-    }
-}
-
-fn check(input: &Value, config: &Value, agents: &[Agent]) -> Result<String, String> {
-    OneTurn::parse(config)?;
-    let input = Input::deserialize(input).map_err(|error| format!("propose: {error}"))?;
-    if input.current.trim().is_empty() {
-        return Err(format!("the role `{}` has no text to improve", input.role));
-    }
-    if agents.len() == 1 {
-        Ok(format!("A better text for {}", input.role))
-    } else {
-        Err("propose needs exactly one agent".to_owned())
     }
 }
 

@@ -115,7 +115,7 @@ fn check_options(options: &[Choice]) -> Result<(), String> {
     Ok(())
 }
 
-/// What the agents should know, as it was pinned: a case keeps no copy of what may be long.
+/// What the agents should know, as it was pinned: the setup keeps no copy of what may be long.
 pub(super) fn context_of(debate: &Debate) -> &str {
     let context = debate
         .started()

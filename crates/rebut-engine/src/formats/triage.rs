@@ -5,10 +5,7 @@ use crate::{
     agent::Agent,
     debate::{Ask, Debate, Step},
     error::Stop,
-    formats::{
-        Foreseen, Format, Run,
-        timeouts::{OneTurn, limits_by},
-    },
+    formats::{Foreseen, Format, rules::Rules, timeouts::OneTurn},
     outcome::{Ending, Outcome},
     prompt,
     prompt::{PromptFile, Template},
@@ -22,25 +19,56 @@ use serde_json::{Value, json};
 
 /// The row of the table of formats.
 pub const FORMAT: Format = Format {
-    name: "triage",
-    version: 1,
-    about: "One agent says whether a question is worth a debate.",
-    preset: include_str!("../../presets/triage.toml"),
     prompts: &[
         PromptFile::of::<Question>(),
         PromptFile::of::<crate::turn::Clarify>(),
     ],
     replies: || vec![Schema::of::<Verdict>()],
-    check,
-    check_config: |config| OneTurn::parse(config).map(drop),
-    limits: |config| limits_by(config, "timeout"),
-    closing_calls: 0,
-    run: |debate| -> Run<'_> { Box::pin(run(debate)) },
-    choices: |_| Vec::new(),
-    foresee: |_, _, agents| Ok(Foreseen::rounds(agents.len().min(1), 1, 1)),
-    suffices: super::anybody,
-    reading: None,
+    ..Format::by::<Triage>(
+        "triage",
+        "One agent says whether a question is worth a debate.",
+        include_str!("../../presets/triage.toml"),
+    )
 };
+
+/// The rules in the table's terms.
+pub struct Triage;
+
+impl Rules for Triage {
+    type Input = Input;
+    type Config = OneTurn;
+
+    const TURN_SECONDS: &'static str = "timeout";
+
+    fn config(config: &Value) -> Result<OneTurn, String> {
+        OneTurn::parse(config)
+    }
+
+    fn read(input: &Value, config: &Value) -> Result<(Self::Input, OneTurn), String> {
+        let config = OneTurn::parse(config)?;
+        let input = Input::deserialize(input).map_err(|error| format!("triage: {error}"))?;
+        Ok((input, config))
+    }
+
+    fn check(input: Self::Input, _: &OneTurn, agents: &[Agent]) -> Result<String, String> {
+        if input.question.trim().is_empty() {
+            return Err("the question is empty".to_owned());
+        }
+        if agents.len() == 1 {
+            Ok(input.question)
+        } else {
+            Err("triage needs exactly one agent".to_owned())
+        }
+    }
+
+    async fn run(debate: &Debate, input: Self::Input, _: OneTurn) -> Result<Outcome, Stop> {
+        run(debate, input).await
+    }
+
+    fn foresee(_: Self::Input, _: &OneTurn, agents: &[Agent]) -> Result<Vec<Foreseen>, String> {
+        Ok(Foreseen::rounds(agents.len().min(1), 1, 1))
+    }
+}
 
 prompt!(
     /// What the agent reads.
@@ -81,9 +109,7 @@ pub struct Verdict {
 
 reply!(Verdict, "triage_verdict");
 
-async fn run(debate: &Debate) -> Result<Outcome, Stop> {
-    let input: Input = serde_json::from_value(debate.started().input.clone())
-        .map_err(|error| Stop::Broken(error.to_string()))?;
+async fn run(debate: &Debate, input: Input) -> Result<Outcome, Stop> {
     let rules = triage::triage(&input.question, input.options, &input.context);
     let context = if input.context.trim().is_empty() {
         "(none)"
@@ -136,19 +162,6 @@ fn check_verdict(verdict: &mut Verdict) -> Result<(), String> {
         Verdict { confidence, .. } => Err(format!(
             "\"confidence\" must be from 0 to 1, not {confidence}"
         )),
-    }
-}
-
-fn check(input: &Value, config: &Value, agents: &[Agent]) -> Result<String, String> {
-    OneTurn::parse(config)?;
-    let input = Input::deserialize(input).map_err(|error| format!("triage: {error}"))?;
-    if input.question.trim().is_empty() {
-        return Err("the question is empty".to_owned());
-    }
-    if agents.len() == 1 {
-        Ok(input.question)
-    } else {
-        Err("triage needs exactly one agent".to_owned())
     }
 }
 

@@ -5,7 +5,7 @@ pub mod ask;
 mod audit;
 mod baseline;
 mod bench;
-mod challenge;
+pub mod challenge;
 pub mod code;
 mod config;
 mod demo;

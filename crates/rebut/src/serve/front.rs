@@ -8,7 +8,7 @@ use crate::{
     data_dir::Place,
     dry_run,
     error::CliError,
-    format_catalog::{self, Card, Offer},
+    format_catalog::{self, Card, FormatForClients},
     lessons,
     request::{DebateRequest, LimitsRequest},
     resolve::{self, Authority, resolve},
@@ -107,7 +107,7 @@ impl DebateResolver for CommandFront {
     }
 
     fn formats(&self) -> Vec<FormatCard> {
-        let card = |offer: Offer| FormatCard {
+        let card = |offer: FormatForClients| FormatCard {
             name: offer.name,
             about: offer.about,
             input: offer.input,

@@ -13,8 +13,11 @@ use crate::{
     error::Stop,
     event::{Event, Tally},
     formats::{
-        Foreseen, Format, Run,
+        Foreseen, Format,
         consensus::{Ballot, Bar},
+        offer::Offer,
+        question::Input,
+        rules::Rules,
     },
     outcome::{Absence, LimitMet, Outcome},
     prompt::PromptFile,
@@ -29,26 +32,78 @@ use std::sync::Arc;
 
 /// The row of the table of formats.
 pub const FORMAT: Format = Format {
-    name: "poll",
-    version: 1,
-    about: "Independent answers, then a count: self-consistency.",
-    preset: include_str!("../../../presets/poll.toml"),
     prompts: &[
         PromptFile::of::<question::Blind>(),
         PromptFile::of::<program::Write>(),
         PromptFile::of::<crate::turn::Clarify>(),
     ],
     replies: || vec![Schema::of::<Answer>(), Schema::of::<program::Program>()],
-    check,
-    check_config: |config| Config::parse(config).map(drop),
-    limits: question::limits,
-    closing_calls: 0,
-    run: |debate| -> Run<'_> { Box::pin(run(debate)) },
     choices: question::choices,
-    foresee,
-    suffices,
-    reading: None,
+    offer: Some(Offer::question::<Config>()),
+    ..Format::by::<PollRules>(
+        "poll",
+        "Independent answers, then a count: self-consistency.",
+        include_str!("../../../presets/poll.toml"),
+    )
 };
+
+/// The rules in the table's terms.
+pub struct PollRules;
+
+impl Rules for PollRules {
+    type Input = Input;
+    type Config = Config;
+
+    const TURN_SECONDS: &'static str = "timeout";
+
+    fn config(config: &Value) -> Result<Config, String> {
+        Config::parse(config)
+    }
+
+    fn read(input: &Value, config: &Value) -> Result<(Self::Input, Config), String> {
+        let config = Config::parse(config)?;
+        Ok((Input::parse(input)?, config))
+    }
+
+    fn check(input: Self::Input, config: &Config, agents: &[Agent]) -> Result<String, String> {
+        let wants_program = input.program.is_some();
+        let topic = question::check(input, config.planned(agents.len()), config.min_answers)?;
+        let is_plain = config.batch == 0 && config.threshold == 0.0;
+        if wants_program && !is_plain {
+            return Err(
+                "programs are compared when all are written, by plurality: leave `batch` and \
+                `threshold` at 0"
+                    .to_owned(),
+            );
+        }
+        Ok(topic)
+    }
+
+    async fn run(debate: &Debate, input: Self::Input, config: Config) -> Result<Outcome, Stop> {
+        run(debate, input, config).await
+    }
+
+    fn foresee(_: Self::Input, config: &Config, agents: &[Agent]) -> Result<Vec<Foreseen>, String> {
+        let count = agents.len();
+        let sure = config.fewest(count);
+        Ok((0..config.planned(count))
+            .map(|at| Foreseen {
+                agent: at % count.max(1),
+                hears: 0,
+                is_sure: at < sure,
+            })
+            .collect())
+    }
+
+    fn suffices(config: &Config, agents: &[Agent], can_answer: &[bool]) -> bool {
+        let planned = config.planned(agents.len());
+        let answers = (0..planned)
+            .zip(can_answer.iter().cycle())
+            .filter(|(_, can)| **can)
+            .count();
+        answers >= question::quorum(config.min_answers, planned)
+    }
+}
 
 /// The settings of poll.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -105,22 +160,9 @@ impl Config {
     }
 }
 
-fn foresee(_: &Value, config: &Value, agents: &[Agent]) -> Result<Vec<Foreseen>, String> {
-    let (config, count) = (Config::parse(config)?, agents.len());
-    let sure = config.fewest(count);
-    Ok((0..config.planned(count))
-        .map(|at| Foreseen {
-            agent: at % count.max(1),
-            hears: 0,
-            is_sure: at < sure,
-        })
-        .collect())
-}
-
 /// The rules.
-pub async fn run(debate: &Debate) -> Result<Outcome, Stop> {
-    let question = Question::of(debate)?;
-    let config = Config::parse(&debate.started().config).map_err(Stop::Broken)?;
+pub async fn run(debate: &Debate, input: Input, config: Config) -> Result<Outcome, Stop> {
+    let question = Question::of(input);
     if let Some(wanted) = &question.input.program {
         return program::several(debate, &question, wanted, &config).await;
     }
@@ -346,33 +388,6 @@ impl<'a> Poll<'a> {
             ..outcome
         })
     }
-}
-
-/// A quorum of answers, where the judges are asked in turn.
-fn suffices(config: &Value, agents: &[Agent], can_answer: &[bool]) -> bool {
-    let Ok(config) = Config::parse(config) else {
-        return false;
-    };
-    let planned = config.planned(agents.len());
-    let answers = (0..planned)
-        .zip(can_answer.iter().cycle())
-        .filter(|(_, can)| **can)
-        .count();
-    answers >= question::quorum(config.min_answers, planned)
-}
-
-fn check(input: &Value, config: &Value, agents: &[Agent]) -> Result<String, String> {
-    let config = Config::parse(config)?;
-    let topic = question::check(input, config.planned(agents.len()), config.min_answers)?;
-    let is_plain = config.batch == 0 && config.threshold == 0.0;
-    if input.get("program").is_some_and(|wanted| !wanted.is_null()) && !is_plain {
-        return Err(
-            "programs are compared when all are written, by plurality: leave `batch` and \
-            `threshold` at 0"
-                .to_owned(),
-        );
-    }
-    Ok(topic)
 }
 
 #[cfg(test)]

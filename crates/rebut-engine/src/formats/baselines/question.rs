@@ -5,13 +5,12 @@ use super::{Answer, grouping::Groups};
 use crate::{
     agent::Agent,
     debate::{Ask, Debate},
-    error::Stop,
-    event::{Claim, ClaimId, Limits, Position},
+    event::{Claim, ClaimId, Position},
     formats::{
         consensus::Bar,
         peer_view::{Other, others_text, own_words},
         question::{Choice, Input, context_of, options_text},
-        timeouts::{check_seconds, limits_by},
+        timeouts::check_seconds,
     },
     prompt,
     prompt::Template,
@@ -71,16 +70,15 @@ pub(super) struct Question {
 }
 
 impl Question {
-    /// The question of a debate.
-    pub(super) fn of(debate: &Debate) -> Result<Self, Stop> {
-        let mut input = Input::parse(&debate.started().input).map_err(Stop::Broken)?;
+    /// The question of a debate that has begun: its context is looked up there.
+    pub(super) fn of(mut input: Input) -> Self {
         input.context = String::new();
         let ids: Vec<&str> = input
             .options
             .iter()
             .map(|option| option.id.as_str())
             .collect();
-        Ok(Self {
+        Self {
             schema: if ids.is_empty() {
                 Schema::of::<Answer>()
             } else {
@@ -93,7 +91,7 @@ impl Question {
             },
             ids: ids.into_iter().map(str::to_owned).collect(),
             input,
-        })
+        }
     }
 
     /// What an answer stands for: an option, or a group of answers in the agents' own words.
@@ -223,11 +221,6 @@ pub(super) fn choices(view: &View) -> Vec<(String, String)> {
         .collect()
 }
 
-/// The limits of an arm.
-pub(super) fn limits(config: &Value) -> Limits {
-    limits_by(config, "timeout")
-}
-
 /// Whether the settings that all arms have are in range.
 pub(super) fn check_common(timeout: u64, threshold: f64) -> Result<(), String> {
     Bar::new(threshold)?;
@@ -248,8 +241,7 @@ pub(super) fn quorum(wanted: usize, planned: usize) -> usize {
 }
 
 /// Checks what every arm needs; gives the question.
-pub(super) fn check(input: &Value, planned: usize, min_answers: usize) -> Result<String, String> {
-    let input = Input::parse(input)?;
+pub(super) fn check(input: Input, planned: usize, min_answers: usize) -> Result<String, String> {
     match planned {
         0 => Err("somebody has to answer: the panel is empty".to_owned()),
         planned if min_answers > planned => Err(format!(

@@ -12,7 +12,13 @@ use crate::{
     debate::{Debate, Step},
     error::Stop,
     event::Event,
-    formats::{Foreseen, Format, Run},
+    formats::{
+        Foreseen, Format,
+        casting::{Casting, Wanted},
+        offer::Offer,
+        question::Input,
+        rules::Rules,
+    },
     outcome::{Ending, Outcome},
     prompt::PromptFile,
     reply::Schema,
@@ -24,10 +30,6 @@ use std::{collections::BTreeMap, sync::Arc};
 
 /// The row of the table of formats.
 pub const FORMAT: Format = Format {
-    name: "single",
-    version: 1,
-    about: "One agent answers; nobody else is asked.",
-    preset: include_str!("../../../presets/single.toml"),
     prompts: &[
         PromptFile::of::<question::Blind>(),
         PromptFile::of::<program::Write>(),
@@ -39,16 +41,54 @@ pub const FORMAT: Format = Format {
             Schema::of::<program::Program>(),
         ]
     },
-    check,
-    check_config: |config| Config::parse(config).map(drop),
-    limits: question::limits,
-    closing_calls: 0,
-    run: |debate| -> Run<'_> { Box::pin(run(debate)) },
     choices: question::choices,
-    foresee: |_, _, agents| Ok(Foreseen::rounds(agents.len().min(1), 1, 1)),
-    suffices: crate::formats::anybody,
-    reading: None,
+    casting: Casting {
+        asked,
+        ..Casting::JUDGES
+    },
+    offer: Some(Offer::question::<Config>()),
+    ..Format::by::<Single>(
+        "single",
+        "One agent answers; nobody else is asked.",
+        include_str!("../../../presets/single.toml"),
+    )
 };
+
+/// The rules in the table's terms.
+pub struct Single;
+
+impl Rules for Single {
+    type Input = Input;
+    type Config = Config;
+
+    const TURN_SECONDS: &'static str = "timeout";
+
+    fn config(config: &Value) -> Result<Config, String> {
+        Config::parse(config)
+    }
+
+    fn read(input: &Value, config: &Value) -> Result<(Self::Input, Config), String> {
+        Ok((Input::parse(input)?, Config::parse(config)?))
+    }
+
+    fn check(input: Self::Input, config: &Config, agents: &[Agent]) -> Result<String, String> {
+        let topic = question::check(input, agents.len(), 0)?;
+        config.chosen(agents).map(|_| topic)
+    }
+
+    async fn run(debate: &Debate, input: Self::Input, config: Config) -> Result<Outcome, Stop> {
+        run(debate, input, config).await
+    }
+
+    fn foresee(_: Self::Input, _: &Config, agents: &[Agent]) -> Result<Vec<Foreseen>, String> {
+        Ok(Foreseen::rounds(agents.len().min(1), 1, 1))
+    }
+}
+
+/// The one agent that answers.
+fn asked(wanted: &Wanted<'_>, agents: Vec<Agent>) -> Result<Vec<Agent>, String> {
+    Ok(vec![Config::parse(wanted.config)?.chosen(&agents)?.clone()])
+}
 
 /// The settings of single.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -87,9 +127,8 @@ impl Config {
 }
 
 /// The rules.
-pub async fn run(debate: &Debate) -> Result<Outcome, Stop> {
-    let question = Question::of(debate)?;
-    let config = Config::parse(&debate.started().config).map_err(Stop::Broken)?;
+pub async fn run(debate: &Debate, input: Input, config: Config) -> Result<Outcome, Stop> {
+    let question = Question::of(input);
     let agent = config.chosen(debate.agents()).map_err(Stop::Broken)?;
     if let Some(wanted) = &question.input.program {
         return program::one(debate, &question, wanted, agent).await;
@@ -144,9 +183,4 @@ pub async fn run(debate: &Debate) -> Result<Outcome, Stop> {
         None,
         debate.absences(),
     )
-}
-
-fn check(input: &Value, config: &Value, agents: &[Agent]) -> Result<String, String> {
-    let topic = question::check(input, agents.len(), 0)?;
-    Config::parse(config)?.chosen(agents).map(|_| topic)
 }

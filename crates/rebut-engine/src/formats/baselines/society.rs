@@ -13,11 +13,13 @@ use crate::{
     error::Stop,
     event::{Event, Position, Tally},
     formats::{
-        Foreseen, Format, Run,
+        Foreseen, Format,
         consensus::{Ballot, Bar},
         decide::result::Change,
+        offer::Offer,
         peer_view::{Other, order},
         question::Input,
+        rules::Rules,
     },
     outcome::{LimitMet, Outcome},
     prompt::PromptFile,
@@ -31,26 +33,61 @@ use std::sync::Arc;
 
 /// The row of the table of formats.
 pub const FORMAT: Format = Format {
-    name: "society",
-    version: 1,
-    about: "Everybody answers, hears all the others, answers again; the last round is counted.",
-    preset: include_str!("../../../presets/society.toml"),
     prompts: &[
         PromptFile::of::<question::Blind>(),
         PromptFile::of::<question::Reconsider>(),
         PromptFile::of::<crate::turn::Clarify>(),
     ],
     replies: || vec![Schema::of::<Answer>()],
-    check,
-    check_config: |config| Config::parse(config).map(drop),
-    limits: question::limits,
-    closing_calls: 0,
-    run: |debate| -> Run<'_> { Box::pin(run(debate)) },
     choices: question::choices,
-    foresee,
-    suffices,
-    reading: None,
+    offer: Some(Offer::question::<Config>()),
+    ..Format::by::<SocietyRules>(
+        "society",
+        "Everybody answers, hears all the others, answers again; the last round is counted.",
+        include_str!("../../../presets/society.toml"),
+    )
 };
+
+/// The rules in the table's terms.
+pub struct SocietyRules;
+
+impl Rules for SocietyRules {
+    type Input = Input;
+    type Config = Config;
+
+    const TURN_SECONDS: &'static str = "timeout";
+
+    fn config(config: &Value) -> Result<Config, String> {
+        Config::parse(config)
+    }
+
+    fn read(input: &Value, config: &Value) -> Result<(Self::Input, Config), String> {
+        let input = Input::parse_without_program(input, "society")?;
+        Ok((input, Config::parse(config)?))
+    }
+
+    fn check(input: Self::Input, config: &Config, agents: &[Agent]) -> Result<String, String> {
+        question::check(input, agents.len(), config.min_answers)
+    }
+
+    async fn run(debate: &Debate, input: Self::Input, config: Config) -> Result<Outcome, Stop> {
+        run(debate, input, config).await
+    }
+
+    fn foresee(_: Self::Input, config: &Config, agents: &[Agent]) -> Result<Vec<Foreseen>, String> {
+        let sure = if config.stop == StopRule::Never {
+            config.rounds
+        } else {
+            1
+        };
+        Ok(Foreseen::rounds(agents.len(), config.rounds, sure))
+    }
+
+    fn suffices(config: &Config, agents: &[Agent], can_answer: &[bool]) -> bool {
+        let needed = question::quorum(config.min_answers, agents.len());
+        can_answer.iter().filter(|can| **can).count() >= needed
+    }
+}
 
 /// The settings of society.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -93,20 +130,9 @@ impl Config {
     }
 }
 
-fn foresee(_: &Value, config: &Value, agents: &[Agent]) -> Result<Vec<Foreseen>, String> {
-    let config = Config::parse(config)?;
-    let sure = if config.stop == StopRule::Never {
-        config.rounds
-    } else {
-        1
-    };
-    Ok(Foreseen::rounds(agents.len(), config.rounds, sure))
-}
-
 /// The rules.
-pub async fn run(debate: &Debate) -> Result<Outcome, Stop> {
-    let question = Question::of(debate)?;
-    let config = Config::parse(&debate.started().config).map_err(Stop::Broken)?;
+pub async fn run(debate: &Debate, input: Input, config: Config) -> Result<Outcome, Stop> {
+    let question = Question::of(input);
     let quorum = question::quorum(config.min_answers, debate.agents().len());
     let mut society = Society::new(debate, &question, config);
     let blind = Step::once("answer", 1);
@@ -399,17 +425,4 @@ impl<'a> Society<'a> {
             ..outcome
         })
     }
-}
-
-/// A quorum of answers.
-fn suffices(config: &Value, agents: &[Agent], can_answer: &[bool]) -> bool {
-    let needed = Config::parse(config).map_or(1, |config| {
-        question::quorum(config.min_answers, agents.len())
-    });
-    can_answer.iter().filter(|can| **can).count() >= needed
-}
-
-fn check(input: &Value, config: &Value, agents: &[Agent]) -> Result<String, String> {
-    Input::parse_without_program(input, "society")?;
-    question::check(input, agents.len(), Config::parse(config)?.min_answers)
 }

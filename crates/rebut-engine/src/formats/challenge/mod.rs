@@ -1,14 +1,19 @@
 //! Challenge: one proposes a position, experts of different angles attack it, the proposer answers
 //! every objection, until all accept or the assumptions behind the disagreement are laid open.
 
-mod case;
+mod config;
+mod input;
 pub mod personas;
+mod prompts;
 mod render;
 pub mod replies;
 pub mod result;
+mod roles;
 mod state;
 
-pub use case::{Case, Casting, Challenger, Config, Input};
+pub use config::{Casting, Config};
+pub use input::Input;
+pub use prompts::{Challenger, Setup};
 pub use render::said_in_full;
 pub use state::{Ledger, Standing, Version};
 
@@ -17,7 +22,7 @@ use crate::{
     debate::{Debate, Step},
     error::Stop,
     event::{Event, Position},
-    formats::{Foreseen, Format, Reading, Run, timeouts::limits_by},
+    formats::{Foreseen, Format, Reading, offer::Offer, rules::Rules},
     outcome::{Absence, Ending, LimitMet, Outcome},
     prompt::PromptFile,
     reply::Schema,
@@ -30,19 +35,14 @@ use std::sync::Arc;
 
 /// The row of the table of formats.
 pub const FORMAT: Format = Format {
-    name: "challenge",
-    version: 1,
-    about: "One proposes, experts of different angles attack, the proposer answers every \
-        objection.",
-    preset: include_str!("../../../presets/challenge.toml"),
     prompts: &[
-        PromptFile::of::<case::Personas>(),
-        PromptFile::of::<case::Preflight>(),
-        PromptFile::of::<case::Open>(),
-        PromptFile::of::<case::Challenge>(),
-        PromptFile::of::<case::Confront>(),
-        PromptFile::of::<case::Rebut>(),
-        PromptFile::of::<case::Rest>(),
+        PromptFile::of::<prompts::Personas>(),
+        PromptFile::of::<prompts::Preflight>(),
+        PromptFile::of::<prompts::Open>(),
+        PromptFile::of::<prompts::Challenge>(),
+        PromptFile::of::<prompts::Confront>(),
+        PromptFile::of::<prompts::Rebut>(),
+        PromptFile::of::<prompts::Rest>(),
         PromptFile::of::<crate::turn::Clarify>(),
     ],
     replies: || {
@@ -56,27 +56,97 @@ pub const FORMAT: Format = Format {
             Schema::of::<Grounds>(),
         ]
     },
-    check,
-    check_config: |config| Config::parse(config).map(drop),
-    limits: |config| limits_by(config, "timeout_per_agent"),
     // The proposer and three dissenters say what their sides rest on.
     closing_calls: 4,
-    run: |debate| -> Run<'_> { Box::pin(run(debate)) },
     choices,
-    foresee,
-    suffices,
-    reading: Some(Reading {
-        heading: render::heading,
-        lines: render::lines,
-        transcript: render::transcript,
-        shortfall: |_| None,
+    reading: Some(Reading::of(
+        render::heading,
+        render::lines,
+        render::transcript,
+    )),
+    casting: roles::CASTING,
+    offer: Some(Offer {
+        operators_input: &["workspace"],
+        ..Offer::of::<Input, Config>()
     }),
+    ..Format::by::<Challenge>(
+        "challenge",
+        "One proposes, experts of different angles attack, the proposer answers every \
+        objection.",
+        include_str!("../../../presets/challenge.toml"),
+    )
 };
 
+/// The rules in the table's terms.
+pub struct Challenge;
+
+impl Rules for Challenge {
+    type Input = Input;
+    type Config = Config;
+
+    const TURN_SECONDS: &'static str = "timeout_per_agent";
+
+    fn config(config: &Value) -> Result<Config, String> {
+        Config::parse(config)
+    }
+
+    fn read(input: &Value, config: &Value) -> Result<(Self::Input, Config), String> {
+        Ok((Input::parse(input)?, Config::parse(config)?))
+    }
+
+    fn check(input: Self::Input, config: &Config, agents: &[Agent]) -> Result<String, String> {
+        match agents.len() {
+            0 | 1 => Err("challenge needs a proposer and at least one challenger".to_owned()),
+            count if config.min_challengers >= count => Err(format!(
+                "min_challengers is {}, but there are only {} challengers",
+                config.min_challengers,
+                count - 1
+            )),
+            _ => Ok(input.topic),
+        }
+    }
+
+    async fn run(debate: &Debate, input: Self::Input, config: Config) -> Result<Outcome, Stop> {
+        run(debate, input, config).await
+    }
+
+    fn foresee(_: Self::Input, config: &Config, agents: &[Agent]) -> Result<Vec<Foreseen>, String> {
+        let others = agents.len().saturating_sub(1);
+        let call = |agent: usize, hears: usize, is_sure: bool| Foreseen {
+            agent,
+            hears,
+            is_sure,
+        };
+        let challengers = |hears: usize, is_sure: bool| {
+            (1..agents.len()).map(move |agent| call(agent, hears, is_sure))
+        };
+        let rehearsed = agents.iter().any(|agent| agent.provider() == "rehearsal");
+        let mut calls: Vec<Foreseen> = Vec::new();
+        calls.extend((config.personas == Casting::Auto && !rehearsed).then(|| call(0, 0, true)));
+        calls.extend(challengers(0, true).filter(|_| config.preflight));
+        calls.push(call(0, 0, true));
+        calls.extend(challengers(1, true));
+        for _ in 1..config.max_rounds {
+            calls.push(call(0, others, false));
+            calls.extend(challengers(1, false));
+        }
+        calls.push(call(0, others, false));
+        calls.extend(challengers(others, false));
+        Ok(calls)
+    }
+
+    fn suffices(config: &Config, _: &[Agent], can_answer: &[bool]) -> bool {
+        let needed = config.min_challengers.max(1);
+        can_answer.split_first().is_some_and(|(proposer, others)| {
+            *proposer && others.iter().filter(|can| **can).count() >= needed
+        })
+    }
+}
+
 /// The rules.
-pub async fn run(debate: &Debate) -> Result<Outcome, Stop> {
-    let case = Case::of(debate).await?;
-    let present = preflight(debate, &case).await?;
+pub async fn run(debate: &Debate, input: Input, config: Config) -> Result<Outcome, Stop> {
+    let setup = Setup::of(debate, input, config).await?;
+    let present = preflight(debate, &setup).await?;
     if present.is_empty() {
         return Ok(Outcome::without_result(
             Ending::NoModel,
@@ -84,11 +154,11 @@ pub async fn run(debate: &Debate) -> Result<Outcome, Stop> {
             debate.absences(),
         ));
     }
-    let mut ledger = open(debate, &case).await?;
-    match argue(debate, &case, &present, &mut ledger).await {
+    let mut ledger = open(debate, &setup).await?;
+    match argue(debate, &setup, &present, &mut ledger).await {
         // What stands so far is worth having; with more to use it goes on from here.
         Err(Stop::Stopped(stop)) => {
-            return outcome(debate, &case, &ledger, Closing::default(), Some(stop));
+            return outcome(debate, &setup, &ledger, Closing::default(), Some(stop));
         }
         argued => argued?,
     }
@@ -99,33 +169,35 @@ pub async fn run(debate: &Debate) -> Result<Outcome, Stop> {
             debate.absences(),
         ));
     }
-    match closing(debate, &case, &ledger).await {
-        Err(Stop::Stopped(stop)) => outcome(debate, &case, &ledger, Closing::default(), Some(stop)),
-        closing => outcome(debate, &case, &ledger, closing?, None),
+    match closing(debate, &setup, &ledger).await {
+        Err(Stop::Stopped(stop)) => {
+            outcome(debate, &setup, &ledger, Closing::default(), Some(stop))
+        }
+        closing => outcome(debate, &setup, &ledger, closing?, None),
     }
 }
 
 /// The challengers that are there and have read who they are.
-async fn preflight<'a>(debate: &Debate, case: &'a Case) -> Result<Vec<&'a Agent>, Stop> {
-    let all: Vec<&Agent> = case
+async fn preflight<'a>(debate: &Debate, setup: &'a Setup) -> Result<Vec<&'a Agent>, Stop> {
+    let all: Vec<&Agent> = setup
         .challengers
         .iter()
         .map(|challenger| &challenger.agent)
         .collect();
-    if !case.config.preflight {
+    if !setup.config.preflight {
         return Ok(all);
     }
     let ready = debate
         .round(
             &Step::once("preflight", 0),
             all.iter().copied(),
-            |agent, _| case.preflight(debate, agent),
+            |agent, _| setup.preflight(debate, agent),
         )
         .await?;
     if ready.said.is_empty() {
         return Ok(Vec::new());
     }
-    let ready = ready.quorum(case.config.min_challengers)?;
+    let ready = ready.quorum(setup.config.min_challengers)?;
     Ok(all
         .into_iter()
         .filter(|agent| ready.said.iter().any(|said| said.agent == agent.name))
@@ -133,11 +205,11 @@ async fn preflight<'a>(debate: &Debate, case: &'a Case) -> Result<Vec<&'a Agent>
 }
 
 /// The proposer's opening. Without one there is nothing to challenge.
-async fn open(debate: &Debate, case: &Case) -> Result<Ledger, Stop> {
+async fn open(debate: &Debate, setup: &Setup) -> Result<Ledger, Stop> {
     let step = Step::once("opening", 1);
     let opened = debate
-        .round(&step, [&case.proposer], |agent, notes| {
-            case.opening(debate, agent, notes)
+        .round(&step, [&setup.proposer], |agent, notes| {
+            setup.opening(debate, agent, notes)
         })
         .await?
         .quorum(1)?;
@@ -146,37 +218,37 @@ async fn open(debate: &Debate, case: &Case) -> Result<Ledger, Stop> {
         .first()
         .ok_or_else(|| Stop::Broken("nobody opened".to_owned()))?;
     let (ledger, position) = Ledger::open(said);
-    record(debate, &step, vec![(case.proposer.name.clone(), position)]).await?;
+    record(debate, &step, vec![(setup.proposer.name.clone(), position)]).await?;
     Ok(ledger)
 }
 
 /// Challenge, then answers and rebuttals, until nobody dissents or the rounds are over.
 async fn argue(
     debate: &Debate,
-    case: &Case,
+    setup: &Setup,
     present: &[&Agent],
     ledger: &mut Ledger,
 ) -> Result<(), Stop> {
     let step = Step::once("challenge", 1);
     let heard = debate
         .round(&step, present.iter().copied(), |agent, notes| {
-            case.critique(debate, agent, notes, ledger)
+            setup.critique(debate, agent, notes, ledger)
         })
         .await?;
-    let heard = heard.quorum(case.config.min_challengers)?;
-    let positions = ledger.challenge(case, &heard);
+    let heard = heard.quorum(setup.config.min_challengers)?;
+    let positions = ledger.challenge(setup, &heard);
     record(debate, &step, positions).await?;
-    for round in 1..case.config.max_rounds {
+    for round in 1..setup.config.max_rounds {
         if ledger.all_content() || ledger.dissenters().next().is_none() {
             break;
         }
-        if !confront(debate, case, round, ledger).await? {
+        if !confront(debate, setup, round, ledger).await? {
             // A proposer who is silent has met nothing: nobody is asked what it makes of that, and
             // the next round asks again.
             ledger.rounds = round + 1;
             continue;
         }
-        rebut(debate, case, round + 1, ledger).await?;
+        rebut(debate, setup, round + 1, ledger).await?;
     }
     Ok(())
 }
@@ -184,35 +256,40 @@ async fn argue(
 /// The proposer answers every open objection. Whether it did.
 async fn confront(
     debate: &Debate,
-    case: &Case,
+    setup: &Setup,
     round: u32,
     ledger: &mut Ledger,
 ) -> Result<bool, Stop> {
     let step = Step::numbered("confrontation", round);
     let answered = debate
-        .round(&step, [&case.proposer], |agent, notes| {
-            case.confront(debate, agent, notes, ledger)
+        .round(&step, [&setup.proposer], |agent, notes| {
+            setup.confront(debate, agent, notes, ledger)
         })
         .await?;
     let Some(said) = answered.said.first() else {
         return Ok(false);
     };
     let position = ledger.confront(round, said);
-    record(debate, &step, vec![(case.proposer.name.clone(), position)]).await?;
+    record(debate, &step, vec![(setup.proposer.name.clone(), position)]).await?;
     Ok(true)
 }
 
 /// The dissenters say what they make of it.
-async fn rebut(debate: &Debate, case: &Case, round: u32, ledger: &mut Ledger) -> Result<(), Stop> {
+async fn rebut(
+    debate: &Debate,
+    setup: &Setup,
+    round: u32,
+    ledger: &mut Ledger,
+) -> Result<(), Stop> {
     let step = Step::numbered("rebuttal", round);
     let dissenters: Vec<&Agent> = ledger
         .dissenters()
-        .filter_map(|standing| case.challenger(&standing.agent))
+        .filter_map(|standing| setup.challenger(&standing.agent))
         .map(|challenger| &challenger.agent)
         .collect();
     let heard = debate
         .round(&step, dissenters, |agent, notes| {
-            case.rebut(debate, agent, notes, ledger)
+            setup.rebut(debate, agent, notes, ledger)
         })
         .await?;
     let positions = ledger.rebut(round, &heard);
@@ -222,20 +299,20 @@ async fn rebut(debate: &Debate, case: &Case, round: u32, ledger: &mut Ledger) ->
 
 /// What each side of a disagreement rests on; nothing when there is none, or nobody is left to
 /// disagree.
-async fn closing(debate: &Debate, case: &Case, ledger: &Ledger) -> Result<Closing, Stop> {
+async fn closing(debate: &Debate, setup: &Setup, ledger: &Ledger) -> Result<Closing, Stop> {
     let dissenters: Vec<&Agent> = ledger
         .dissenters()
-        .filter_map(|standing| case.challenger(&standing.agent))
+        .filter_map(|standing| setup.challenger(&standing.agent))
         .map(|challenger| &challenger.agent)
         .collect();
     if ledger.all_content() || dissenters.is_empty() {
         return Ok(Closing::default());
     }
     let step = Step::once("assumptions", ledger.rounds).closing();
-    let parties = std::iter::once(&case.proposer).chain(dissenters);
+    let parties = std::iter::once(&setup.proposer).chain(dissenters);
     let heard = debate
         .round(&step, parties, |agent, notes| {
-            case.grounds(debate, agent, notes, ledger)
+            setup.grounds(debate, agent, notes, ledger)
         })
         .await?;
     Ok(Closing {
@@ -251,7 +328,7 @@ async fn closing(debate: &Debate, case: &Case, ledger: &Ledger) -> Result<Closin
 /// Where the debate stands; `stopped` says why it goes no further for now.
 fn outcome(
     debate: &Debate,
-    case: &Case,
+    setup: &Setup,
     ledger: &Ledger,
     closing: Closing,
     stopped: Option<LimitMet>,
@@ -263,7 +340,7 @@ fn outcome(
     } else {
         Ending::Contested
     };
-    let result = result::of(case, ledger, &closing, &absences, agreed);
+    let result = result::of(setup, ledger, &closing, &absences, agreed);
     Outcome::with_result(
         ending,
         &result::summary(ledger, &result),
@@ -304,20 +381,6 @@ async fn record(
     Ok(())
 }
 
-fn check(input: &Value, config: &Value, agents: &[Agent]) -> Result<String, String> {
-    let input = Input::parse(input)?;
-    let config = Config::parse(config)?;
-    match agents.len() {
-        0 | 1 => Err("challenge needs a proposer and at least one challenger".to_owned()),
-        count if config.min_challengers >= count => Err(format!(
-            "min_challengers is {}, but there are only {} challengers",
-            config.min_challengers,
-            count - 1
-        )),
-        _ => Ok(input.topic),
-    }
-}
-
 /// After a tradeoff: the proposer's side, or that of a dissenter.
 fn choices(view: &View) -> Vec<(String, String)> {
     let found = view
@@ -325,38 +388,4 @@ fn choices(view: &View) -> Vec<(String, String)> {
         .as_ref()
         .and_then(|outcome| result::ChallengeResult::read(&outcome.result));
     found.map(|result| result.choices()).unwrap_or_default()
-}
-
-/// The proposer, and enough challengers.
-fn suffices(config: &Value, _: &[Agent], can_answer: &[bool]) -> bool {
-    let needed = Config::parse(config).map_or(1, |config| config.min_challengers.max(1));
-    can_answer.split_first().is_some_and(|(proposer, others)| {
-        *proposer && others.iter().filter(|can| **can).count() >= needed
-    })
-}
-
-fn foresee(_: &Value, config: &Value, agents: &[Agent]) -> Result<Vec<Foreseen>, String> {
-    let config = Config::parse(config)?;
-    let others = agents.len().saturating_sub(1);
-    let call = |agent: usize, hears: usize, is_sure: bool| Foreseen {
-        agent,
-        hears,
-        is_sure,
-    };
-    let challengers = |hears: usize, is_sure: bool| {
-        (1..agents.len()).map(move |agent| call(agent, hears, is_sure))
-    };
-    let rehearsed = agents.iter().any(|agent| agent.provider() == "rehearsal");
-    let mut calls: Vec<Foreseen> = Vec::new();
-    calls.extend((config.personas == Casting::Auto && !rehearsed).then(|| call(0, 0, true)));
-    calls.extend(challengers(0, true).filter(|_| config.preflight));
-    calls.push(call(0, 0, true));
-    calls.extend(challengers(1, true));
-    for _ in 1..config.max_rounds {
-        calls.push(call(0, others, false));
-        calls.extend(challengers(1, false));
-    }
-    calls.push(call(0, others, false));
-    calls.extend(challengers(others, false));
-    Ok(calls)
 }

@@ -2,7 +2,7 @@
 //! still open.
 
 use super::{
-    case::Case,
+    prompts::Setup,
     replies::{Grounds, Stand},
     state::{Ledger, Standing},
 };
@@ -276,7 +276,7 @@ impl Perspective {
 
 /// The result of a debate as it stands.
 pub fn of(
-    case: &Case,
+    setup: &Setup,
     ledger: &Ledger,
     closing: &Closing,
     absences: &[Absence],
@@ -294,7 +294,7 @@ pub fn of(
             None => "maintained".to_owned(),
         }
     };
-    let everybody_heard = ledger.standings.len() == case.challengers.len()
+    let everybody_heard = ledger.standings.len() == setup.challengers.len()
         && ledger
             .standings
             .iter()
@@ -310,8 +310,8 @@ pub fn of(
         }
         .to_owned(),
         rounds: ledger.rounds,
-        proposer: case.proposer.name.clone(),
-        perspectives: case
+        proposer: setup.proposer.name.clone(),
+        perspectives: setup
             .challengers
             .iter()
             .map(|challenger| {
@@ -339,7 +339,7 @@ pub fn of(
         assumptions: if consensus {
             Vec::new()
         } else {
-            assumptions(case, ledger, closing)
+            assumptions(setup, ledger, closing)
         },
         other_right_if: closing
             .grounds
@@ -352,9 +352,9 @@ pub fn of(
             core_disagreement(ledger, closing)
         },
         personas: PersonasFrom {
-            domain: case.cast.domain.to_owned(),
-            generated: case.cast.generated,
-            why_built_in: case.cast.why_built_in.clone(),
+            domain: setup.cast.domain.to_owned(),
+            generated: setup.cast.generated,
+            why_built_in: setup.cast.why_built_in.clone(),
         },
     }
 }
@@ -512,7 +512,7 @@ fn settled(objection: &Objection) -> Option<Settled> {
 
 /// The proposer's and the dissenters' assumptions. A proposer who is silent at the end stands by
 /// those of its opening.
-fn assumptions(case: &Case, ledger: &Ledger, closing: &Closing) -> Vec<Mapped> {
+fn assumptions(setup: &Setup, ledger: &Ledger, closing: &Closing) -> Vec<Mapped> {
     let said = |name: &str| {
         closing
             .grounds
@@ -531,7 +531,7 @@ fn assumptions(case: &Case, ledger: &Ledger, closing: &Closing) -> Vec<Mapped> {
             })
             .collect()
     };
-    let proposer = &case.proposer.name;
+    let proposer = &setup.proposer.name;
     let mut parties = vec![(
         proposer.clone(),
         format!("v{}", ledger.version()),

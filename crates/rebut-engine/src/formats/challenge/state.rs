@@ -2,7 +2,7 @@
 //! is still objected. Pure.
 
 use super::{
-    case::Case,
+    prompts::Setup,
     replies::{Confidence, Confrontation, Critique, Opening, Rebuttal, Rejoinder, Stand, Strength},
 };
 use crate::{
@@ -110,14 +110,18 @@ impl Ledger {
 
     /// Takes in the challengers' verdicts. With `sceptical`, an agreement without a finding on the
     /// own angle counts as partial.
-    pub fn challenge(&mut self, case: &Case, heard: &Round<Critique>) -> Vec<(Arc<str>, Position)> {
+    pub fn challenge(
+        &mut self,
+        setup: &Setup,
+        heard: &Round<Critique>,
+    ) -> Vec<(Arc<str>, Position)> {
         let mut positions = Vec::new();
         for said in &heard.said {
-            let Some(challenger) = case.challenger(&said.agent) else {
+            let Some(challenger) = setup.challenger(&said.agent) else {
                 continue;
             };
             let reply = &said.reply;
-            let unengaged = case.config.sceptical
+            let unengaged = setup.config.sceptical
                 && reply.verdict == Stand::Agree
                 && !reply.engages(&challenger.persona);
             let stand = if unengaged {

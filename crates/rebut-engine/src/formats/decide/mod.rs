@@ -1,13 +1,16 @@
 //! Decide: judges of fixed stance answer blind; without consensus each hears the others and keeps
 //! or changes its mind.
 
-mod case;
+mod config;
+mod input;
+mod prompts;
 pub mod replies;
 pub mod result;
 mod state;
 
-pub use super::question::{Choice, Input};
-pub use case::{Case, Config, Hall, options_of};
+pub use config::Config;
+pub use input::{Choice, Input, options_of};
+pub use prompts::{Hall, Setup};
 pub use state::Ledger;
 
 use crate::{
@@ -15,7 +18,7 @@ use crate::{
     debate::{Debate, Step},
     error::Stop,
     event::{Event, Tally},
-    formats::{Foreseen, Format, Run, consensus, timeouts::limits_by},
+    formats::{Foreseen, Format, consensus, offer::Offer, rules::Rules},
     outcome::{Ending, LimitMet, Outcome},
     prompt::PromptFile,
     reply::Schema,
@@ -28,15 +31,10 @@ use std::sync::Arc;
 
 /// The row of the table of formats.
 pub const FORMAT: Format = Format {
-    name: "decide",
-    version: 1,
-    about: "Judges of fixed stance choose between options; without consensus each hears the others \
-        once more.",
-    preset: include_str!("../../../presets/decide.toml"),
     prompts: &[
-        PromptFile::of::<case::Recommend>(),
-        PromptFile::of::<case::Challenge>(),
-        PromptFile::of::<case::Draft>(),
+        PromptFile::of::<prompts::Recommend>(),
+        PromptFile::of::<prompts::Challenge>(),
+        PromptFile::of::<prompts::Draft>(),
         PromptFile::of::<crate::turn::Clarify>(),
     ],
     replies: || {
@@ -46,41 +44,99 @@ pub const FORMAT: Format = Format {
             Schema::of::<OptionDraft>(),
         ]
     },
-    check,
-    check_config: |config| Config::parse(config).map(drop),
-    limits: |config| limits_by(config, "timeout_per_judge"),
-    closing_calls: 0,
-    run: |debate| -> Run<'_> { Box::pin(run(debate)) },
     choices,
-    foresee,
-    suffices,
-    reading: None,
+    offer: Some(Offer::question::<Config>()),
+    ..Format::by::<Decide>(
+        "decide",
+        "Judges of fixed stance choose between options; without consensus each hears the others \
+        once more.",
+        include_str!("../../../presets/decide.toml"),
+    )
 };
 
+/// The rules in the table's terms.
+pub struct Decide;
+
+impl Rules for Decide {
+    type Input = Input;
+    type Config = Config;
+
+    const TURN_SECONDS: &'static str = "timeout_per_judge";
+
+    fn config(config: &Value) -> Result<Config, String> {
+        Config::parse(config)
+    }
+
+    fn read(input: &Value, config: &Value) -> Result<(Self::Input, Config), String> {
+        let input = Input::parse_without_program(input, "decide")?;
+        Ok((input, Config::parse(config)?))
+    }
+
+    fn check(input: Self::Input, config: &Config, agents: &[Agent]) -> Result<String, String> {
+        if agents.is_empty() {
+            return Err("decide needs at least one judge".to_owned());
+        }
+        config.weights.check_for(agents)?;
+        if config.min_judges > agents.len() {
+            return Err(format!(
+                "min_judges is {}, but there are only {} judges",
+                config.min_judges,
+                agents.len()
+            ));
+        }
+        Ok(input.question)
+    }
+
+    async fn run(debate: &Debate, input: Self::Input, config: Config) -> Result<Outcome, Stop> {
+        run(debate, input, config).await
+    }
+
+    fn foresee(
+        input: Self::Input,
+        config: &Config,
+        agents: &[Agent],
+    ) -> Result<Vec<Foreseen>, String> {
+        let drafts = input.options.is_empty();
+        let draft = drafts.then_some(Foreseen {
+            agent: 0,
+            hears: 0,
+            is_sure: true,
+        });
+        Ok(draft
+            .into_iter()
+            .chain(Foreseen::rounds(agents.len(), config.max_rounds, 1))
+            .collect())
+    }
+
+    fn suffices(config: &Config, agents: &[Agent], can_answer: &[bool]) -> bool {
+        can_answer.iter().filter(|can| **can).count() >= config.quorum(agents.len())
+    }
+}
+
 /// The rules.
-pub async fn run(debate: &Debate) -> Result<Outcome, Stop> {
-    let case = Case::of(debate).await?;
+pub async fn run(debate: &Debate, input: Input, config: Config) -> Result<Outcome, Stop> {
+    let setup = Setup::of(debate, input, config).await?;
     let blind = Step::once("recommend", 1);
     let first = debate
         .round(&blind, debate.agents(), |judge, notes| {
-            case.recommend(debate, judge, notes)
+            setup.recommend(debate, judge, notes)
         })
         .await?;
-    let first = first.quorum(case.quorum())?;
-    let mut topology = case
+    let first = first.quorum(setup.quorum())?;
+    let mut topology = setup
         .topology(debate)?
         .after(1, first.absent.iter().map(|absence| absence.agent.as_str()));
     let mut ledger = Ledger::open(first);
-    let mut tally = record(debate, &case, &ledger, &blind).await?;
+    let mut tally = record(debate, &setup, &ledger, &blind).await?;
     let mut saved = None;
-    for round in 2..=case.config.max_rounds {
+    for round in 2..=setup.config.max_rounds {
         if tally.reached {
             break;
         }
-        saved = case
+        saved = setup
             .config
             .stop_when_stable
-            .then(|| ledger.nothing_moves(round - 1, case.config.max_rounds))
+            .then(|| ledger.nothing_moves(round - 1, setup.config.max_rounds))
             .flatten();
         if saved.is_some() {
             break;
@@ -96,17 +152,17 @@ pub async fn run(debate: &Debate) -> Result<Outcome, Stop> {
         };
         let heard = match debate
             .round(&step, judges, |judge, notes| {
-                case.challenge(debate, judge, notes, &hall, round)
+                setup.challenge(debate, judge, notes, &hall, round)
             })
             .await
         {
             // What stands so far is worth having; with more to use it goes on from here.
             Err(Stop::Stopped(stop)) => {
-                return outcome(debate, &case, &ledger, &tally, None, Some(stop));
+                return outcome(debate, &setup, &ledger, &tally, None, Some(stop));
             }
             heard => heard?,
         };
-        let heard = heard.quorum(case.quorum())?;
+        let heard = heard.quorum(setup.quorum())?;
         let next = topology.after(
             round,
             heard.absent.iter().map(|absence| absence.agent.as_str()),
@@ -115,18 +171,18 @@ pub async fn run(debate: &Debate) -> Result<Outcome, Stop> {
             round,
             heard,
             &topology,
-            case.config.require_change_documentation,
+            setup.config.require_change_documentation,
         );
         topology = next;
-        tally = record(debate, &case, &ledger, &step).await?;
+        tally = record(debate, &setup, &ledger, &step).await?;
     }
-    outcome(debate, &case, &ledger, &tally, saved, None)
+    outcome(debate, &setup, &ledger, &tally, saved, None)
 }
 
-/// Where the case stands after a count; `stopped` says why it goes no further for now.
+/// Where the debate stands after a count; `stopped` says why it goes no further for now.
 fn outcome(
     debate: &Debate,
-    case: &Case,
+    setup: &Setup,
     ledger: &Ledger,
     tally: &Tally,
     saved: Option<Saved>,
@@ -137,13 +193,13 @@ fn outcome(
         .as_ref()
         .map(|saved| format!("; {saved}"))
         .unwrap_or_default();
-    let result = result::of(case, ledger, tally, &absences, saved);
+    let result = result::of(setup, ledger, tally, &absences, saved);
     let ending = if tally.reached {
         Ending::Consensus
     } else {
         Ending::Contested
     };
-    let stands = format!("{}{spared}", result::summary(case, tally));
+    let stands = format!("{}{spared}", result::summary(setup, tally));
     let outcome = Outcome::with_result(ending, &stands, &result, stopped, absences)?;
     Ok(Outcome {
         consensus_score: Some(tally.share),
@@ -154,7 +210,7 @@ fn outcome(
 /// Records where everybody stands after a round, and the count.
 async fn record(
     debate: &Debate,
-    case: &Case,
+    setup: &Setup,
     ledger: &Ledger,
     step: &Step,
 ) -> Result<Arc<Tally>, Stop> {
@@ -169,8 +225,8 @@ async fn record(
             .note(step.place(Some(agent)), event(position.clone()))
             .await?;
     }
-    let (ballots, weights) = (ledger.ballots(step.round), &case.config.weights);
-    let tally = consensus::weighed_tally(&step.name, &ballots, case.config.threshold(), |judge| {
+    let (ballots, weights) = (ledger.ballots(step.round), &setup.config.weights);
+    let tally = consensus::weighed_tally(&step.name, &ballots, setup.config.threshold(), |judge| {
         weights.of(judge).units()
     });
     let tally = Arc::new(tally);
@@ -180,49 +236,9 @@ async fn record(
     Ok(tally)
 }
 
-fn check(input: &Value, config: &Value, agents: &[Agent]) -> Result<String, String> {
-    let input = Input::parse_without_program(input, "decide")?;
-    let config = Config::parse(config)?;
-    if agents.is_empty() {
-        return Err("decide needs at least one judge".to_owned());
-    }
-    config.weights.check_for(agents)?;
-    if config.min_judges > agents.len() {
-        return Err(format!(
-            "min_judges is {}, but there are only {} judges",
-            config.min_judges,
-            agents.len()
-        ));
-    }
-    Ok(input.question)
-}
-
 fn choices(view: &View) -> Vec<(String, String)> {
-    case::options_of(view)
+    options_of(view)
         .into_iter()
         .map(|choice| (choice.id, choice.label))
         .collect()
-}
-
-/// A quorum of judges.
-fn suffices(config: &Value, agents: &[Agent], can_answer: &[bool]) -> bool {
-    let needed = Config::parse(config).map_or(1, |config| config.quorum(agents.len()));
-    can_answer.iter().filter(|can| **can).count() >= needed
-}
-
-fn foresee(input: &Value, config: &Value, agents: &[Agent]) -> Result<Vec<Foreseen>, String> {
-    let drafts = Input::parse(input)?.options.is_empty();
-    let draft = drafts.then_some(Foreseen {
-        agent: 0,
-        hears: 0,
-        is_sure: true,
-    });
-    Ok(draft
-        .into_iter()
-        .chain(Foreseen::rounds(
-            agents.len(),
-            Config::parse(config)?.max_rounds,
-            1,
-        ))
-        .collect())
 }

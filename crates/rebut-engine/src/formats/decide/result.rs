@@ -1,6 +1,6 @@
 //! The result of a decide debate, with exactly the keys its readers rely on.
 
-use super::{Case, Ledger};
+use super::{Ledger, Setup};
 use crate::{
     clean,
     event::{Position, Tally},
@@ -78,15 +78,15 @@ pub struct Change {
     pub reason: String,
 }
 
-/// The result of a case.
+/// The result after a count.
 pub fn of(
-    case: &Case,
+    setup: &Setup,
     ledger: &Ledger,
     tally: &Tally,
     absences: &[Absence],
     saved: Option<Saved>,
 ) -> DebateResult {
-    let question_id = case.input.question_id.clone();
+    let question_id = setup.input.question_id.clone();
     match tally.leader.as_ref().filter(|_| tally.reached) {
         Some(option) => DebateResult::Consensus(Consensus {
             question_id,
@@ -120,25 +120,25 @@ pub fn of(
                     position.last_word()
                 )
             }),
-            user_prompt: user_prompt(case),
+            user_prompt: user_prompt(setup),
             saved,
         }),
     }
 }
 
 /// The outcome in one sentence.
-pub fn summary(case: &Case, tally: &Tally) -> String {
+pub fn summary(setup: &Setup, tally: &Tally) -> String {
     let cast = tally.distribution.values().map(Vec::len).sum::<usize>() + tally.missing.len();
     match tally.leader.as_ref().filter(|_| tally.reached) {
         Some(option) => {
-            let label = case
+            let label = setup
                 .option(option)
                 .map_or("", |choice| choice.label.as_str());
             let votes = tally.distribution.get(option).map_or(0, Vec::len);
             format!(
                 "{option} {}, {votes} of {cast}{}",
                 clean::on_one_line(label),
-                by_weight(case, tally, option)
+                by_weight(setup, tally, option)
             )
         }
         None => {
@@ -152,8 +152,8 @@ pub fn summary(case: &Case, tally: &Tally) -> String {
 }
 
 /// The same count by weight, where votes count differently.
-fn by_weight(case: &Case, tally: &Tally, option: &str) -> String {
-    let weights = &case.config.weights;
+fn by_weight(setup: &Setup, tally: &Tally, option: &str) -> String {
+    let weights = &setup.config.weights;
     if weights.is_empty() {
         return String::new();
     }
@@ -251,12 +251,12 @@ fn counted(position: &Position) -> &str {
     position.counted.as_deref().unwrap_or("none")
 }
 
-fn user_prompt(case: &Case) -> String {
+fn user_prompt(setup: &Setup) -> String {
     let mut text =
         "⚠️ Judges disagreed on this question. Review perspectives above.\n\nWhich option would \
          you like to proceed with?\n"
             .to_owned();
-    for option in &case.input.options {
+    for option in &setup.input.options {
         let says = if option.description.trim().is_empty() {
             &option.label
         } else {

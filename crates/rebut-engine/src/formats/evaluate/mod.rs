@@ -1,23 +1,28 @@
 //! Evaluate: on each topic an advocate and a challenger argue about an idea and answer each other;
 //! an arbiter judges in both orders, and scores move by that.
 
-pub mod case;
+mod card;
+mod config;
 pub mod evidence;
+pub mod input;
 mod prompts;
 pub(crate) mod render;
 pub mod replies;
 pub mod result;
-pub mod scores;
+pub mod roles;
+pub mod state;
 
-pub use case::{Config, Input, Prior, ROLES, RedTeam, Topic};
+pub use config::Config;
+pub use input::{Input, Prior, RedTeam, Topic};
 pub use result::EvaluateResult;
+pub use roles::ROLES;
 
 use crate::{
     agent::Agent,
     debate::{Debate, Step},
     error::Stop,
     event::Event,
-    formats::{Foreseen, Format, Run, timeouts::limits_by},
+    formats::{Foreseen, Format, offer::Offer, rules::Rules},
     model::FaultKind,
     moves::{
         exchange::{Steps, exchange},
@@ -27,21 +32,16 @@ use crate::{
     prompt::PromptFile,
     reply::Schema,
 };
-use case::{Seats, categories};
-use prompts::Case;
+use prompts::Setup;
 use replies::{Answers, Arguments, CategoryScores, Judgement};
 use result::{Evaluated, TopicRound};
-use scores::{Board, Judged, Winner};
+use roles::{Roles, SIDES, lacks_scores};
 use serde_json::Value;
+use state::{Board, Judged, Winner};
 use std::{collections::BTreeMap, sync::Arc};
 
 /// The row of the table of formats.
 pub const FORMAT: Format = Format {
-    name: "evaluate",
-    version: 1,
-    about: "An advocate and a challenger argue about an idea topic by topic; an arbiter judges, \
-        and scores move by that.",
-    preset: include_str!("../../../presets/evaluate.toml"),
     prompts: &[
         PromptFile::of::<prompts::Score>(),
         PromptFile::of::<prompts::Argue>(),
@@ -57,17 +57,86 @@ pub const FORMAT: Format = Format {
             Schema::of::<Judgement>(),
         ]
     },
-    check,
-    check_config: |config| Config::parse(config).map(drop),
-    limits: |config| limits_by(config, "timeout_per_agent"),
     // The arbiter's two orders: whoever argued should also be judged.
     closing_calls: 2,
-    run: |debate| -> Run<'_> { Box::pin(run(debate)) },
-    choices: |_| Vec::new(),
-    foresee,
-    suffices,
     reading: Some(render::READING),
+    casting: roles::CASTING,
+    offer: Some(Offer::of::<Input, Config>()),
+    ..Format::by::<Evaluate>(
+        "evaluate",
+        "An advocate and a challenger argue about an idea topic by topic; an arbiter judges, \
+        and scores move by that.",
+        include_str!("../../../presets/evaluate.toml"),
+    )
 };
+
+/// The rules in the table's terms.
+pub struct Evaluate;
+
+impl Rules for Evaluate {
+    type Input = (Input, Vec<Topic>);
+    type Config = Config;
+
+    const TURN_SECONDS: &'static str = "timeout_per_agent";
+
+    fn config(config: &Value) -> Result<Config, String> {
+        Config::parse(config)
+    }
+
+    fn read(input: &Value, config: &Value) -> Result<(Self::Input, Config), String> {
+        let config = Config::parse(config)?;
+        Ok((Input::parse(input, &config)?, config))
+    }
+
+    fn check((input, topics): Self::Input, _: &Config, agents: &[Agent]) -> Result<String, String> {
+        Roles::of(agents, lacks_scores(&input, &topics))?;
+        Ok(input.title)
+    }
+
+    async fn run(debate: &Debate, input: Self::Input, config: Config) -> Result<Outcome, Stop> {
+        run(debate, input, config).await
+    }
+
+    fn foresee(
+        (input, topics): Self::Input,
+        _: &Config,
+        agents: &[Agent],
+    ) -> Result<Vec<Foreseen>, String> {
+        let needs_evaluator = lacks_scores(&input, &topics);
+        let roles = Roles::of(agents, needs_evaluator)?;
+        let call = |who: &Agent, hears: usize| Foreseen {
+            agent: agents
+                .iter()
+                .position(|agent| agent.name == who.name)
+                .unwrap_or_default(),
+            hears,
+            is_sure: true,
+        };
+        let mut calls: Vec<Foreseen> = roles
+            .evaluator
+            .filter(|_| needs_evaluator)
+            .map(|evaluator| call(evaluator, 0))
+            .into_iter()
+            .collect();
+        for _ in &topics {
+            // Both argue blind, both read both, the arbiter reads everything twice.
+            calls.extend(roles.sides.map(|side| call(side, 0)));
+            calls.extend(roles.sides.map(|side| call(side, 2)));
+            calls.extend([4, 4].map(|hears| call(roles.arbiter, hears)));
+        }
+        Ok(calls)
+    }
+
+    fn suffices(_: &Config, agents: &[Agent], can_answer: &[bool]) -> bool {
+        let is_there = |role: &&str| {
+            agents
+                .iter()
+                .zip(can_answer)
+                .any(|(agent, can)| *agent.role == **role && *can)
+        };
+        ["advocate", "challenger", "arbiter"].iter().all(is_there)
+    }
+}
 
 /// What was heard and how scores stand.
 struct Hearing {
@@ -81,20 +150,24 @@ struct Hearing {
 }
 
 /// The rules.
-pub async fn run(debate: &Debate) -> Result<Outcome, Stop> {
-    let case = Case::of(debate)?;
-    let seats = Seats::of(debate.agents(), !case.unscored().is_empty()).map_err(Stop::Broken)?;
+pub async fn run(
+    debate: &Debate,
+    input: (Input, Vec<Topic>),
+    config: Config,
+) -> Result<Outcome, Stop> {
+    let setup = Setup::new(input, config);
+    let roles = Roles::of(debate.agents(), !setup.unscored().is_empty()).map_err(Stop::Broken)?;
     let mut hearing = Hearing {
-        board: case.board(),
+        board: setup.board(),
         evaluation: BTreeMap::new(),
         unscored: String::new(),
         rounds: Vec::new(),
         own_family: false,
     };
-    match hear_all(debate, &case, &seats, &mut hearing).await {
-        Ok(()) => outcome(debate, &case, hearing, None),
+    match hear_all(debate, &setup, &roles, &mut hearing).await {
+        Ok(()) => outcome(debate, &setup, hearing, None),
         // What was judged so far stands; with more to use it goes on from here.
-        Err(Stop::Stopped(stop)) => outcome(debate, &case, hearing, Some(stop)),
+        Err(Stop::Stopped(stop)) => outcome(debate, &setup, hearing, Some(stop)),
         Err(halt) => Err(halt),
     }
 }
@@ -103,18 +176,18 @@ pub async fn run(debate: &Debate) -> Result<Outcome, Stop> {
 /// before it.
 async fn hear_all(
     debate: &Debate,
-    case: &Case,
-    seats: &Seats<'_>,
+    setup: &Setup,
+    roles: &Roles<'_>,
     hearing: &mut Hearing,
 ) -> Result<(), Stop> {
-    score_the_rest(debate, case, seats, hearing).await?;
-    for (number, topic) in (1..).zip(&case.topics) {
+    score_the_rest(debate, setup, roles, hearing).await?;
+    for (number, topic) in (1..).zip(&setup.topics) {
         let round = TopicRound::open(
             number,
             topic,
             hearing.board.now(&topic.category).map(|(score, _)| score),
         );
-        let round = hear(debate, case, seats, hearing, round).await?;
+        let round = hear(debate, setup, roles, hearing, round).await?;
         hearing.rounds.push(round);
     }
     Ok(())
@@ -124,19 +197,19 @@ async fn hear_all(
 /// without one.
 async fn score_the_rest(
     debate: &Debate,
-    case: &Case,
-    seats: &Seats<'_>,
+    setup: &Setup,
+    roles: &Roles<'_>,
     hearing: &mut Hearing,
 ) -> Result<(), Stop> {
-    let wanted = case.unscored();
-    let Some(evaluator) = seats.evaluator.filter(|_| !wanted.is_empty()) else {
+    let wanted = setup.unscored();
+    let Some(evaluator) = roles.evaluator.filter(|_| !wanted.is_empty()) else {
         return Ok(());
     };
     match debate
         .turn(
             &Step::once("score", 0),
             evaluator,
-            case.score(debate, evaluator, wanted),
+            setup.score(debate, evaluator, wanted),
         )
         .await?
     {
@@ -147,7 +220,7 @@ async fn score_the_rest(
                     .put(&score.category, score.score, score.confidence);
                 hearing
                     .evaluation
-                    .insert(score.category.clone(), Evaluated::of(score, &case.source));
+                    .insert(score.category.clone(), Evaluated::of(score, &setup.source));
             }
         }
         Err(absence) => hearing.unscored = missing("evaluator", &absence),
@@ -158,8 +231,8 @@ async fn score_the_rest(
 /// One topic: both sides argue, both answer, the arbiter judges in both orders, the score moves.
 async fn hear(
     debate: &Debate,
-    case: &Case,
-    seats: &Seats<'_>,
+    setup: &Setup,
+    roles: &Roles<'_>,
     hearing: &mut Hearing,
     mut round: TopicRound,
 ) -> Result<TopicRound, Stop> {
@@ -176,33 +249,33 @@ async fn hear(
     let exchanged = exchange(
         debate,
         &steps,
-        seats.sides,
+        roles.sides,
         |side, notes| {
-            case.argue(
+            setup.argue(
                 debate,
-                (side, seats.sides[side]),
+                (side, roles.sides[side]),
                 notes,
                 &round,
                 &evaluation,
             )
         },
         |side, notes, own, other| {
-            let heard = round.with_arguments(side, own, other, &case.source);
-            case.answer(debate, (side, seats.sides[side]), notes, &heard)
+            let heard = round.with_arguments(side, own, other, &setup.source);
+            setup.answer(debate, (side, roles.sides[side]), notes, &heard)
         },
     )
     .await?;
-    round.hear(&exchanged, &case.source);
+    round.hear(&exchanged, &setup.source);
     let judging = Step::numbered("judge", number).closing();
-    let names = case::SIDES.iter().zip(&exchanged.sides);
+    let names = SIDES.iter().zip(&exchanged.sides);
     let absent: Vec<String> = names
         .filter_map(|(name, side)| side.missing.as_ref().map(|absence| missing(name, absence)))
         .collect();
     if !exchanged.is_complete() {
         return skip(debate, hearing, &judging, round, absent.join(", ")).await;
     }
-    let judged = in_both_orders(debate, &judging, seats.arbiter, |order| {
-        case.judge(debate, seats.arbiter, &round, order)
+    let judged = in_both_orders(debate, &judging, roles.arbiter, |order| {
+        setup.judge(debate, roles.arbiter, &round, order)
     })
     .await?;
     let mut absent: Vec<String> = judged
@@ -266,7 +339,7 @@ async fn skip(
 /// How it ends; `stopped` says why it goes no further for now.
 fn outcome(
     debate: &Debate,
-    case: &Case,
+    setup: &Setup,
     hearing: Hearing,
     stopped: Option<LimitMet>,
 ) -> Result<Outcome, Stop> {
@@ -282,7 +355,7 @@ fn outcome(
         0 => Ending::NoQuorum,
     };
     let result = EvaluateResult {
-        title: case.input.title.clone(),
+        title: setup.input.title.clone(),
         scores: hearing.board.scores(),
         totals: hearing.board.totals(),
         strongest: result::strongest(&hearing.rounds),
@@ -292,7 +365,7 @@ fn outcome(
     };
     Outcome::with_result(
         ending,
-        &render::summary(&result, case.topics.len()),
+        &render::summary(&result, setup.topics.len()),
         &result,
         stopped,
         absences,
@@ -319,56 +392,4 @@ fn nobody_could_be_asked(hearing: &Hearing, absences: &[Absence]) -> bool {
         )
     };
     !absences.is_empty() && absences.iter().all(is_absent)
-}
-
-fn check(input: &Value, config: &Value, agents: &[Agent]) -> Result<String, String> {
-    let config = Config::parse(config)?;
-    let (input, topics) = Input::parse(input, &config)?;
-    Seats::of(agents, lacks_scores(&input, &topics))?;
-    Ok(input.title)
-}
-
-fn lacks_scores(input: &Input, topics: &[Topic]) -> bool {
-    categories(topics)
-        .iter()
-        .any(|category| !input.scores.contains_key(*category))
-}
-
-/// Both sides and the arbiter: without one of them every topic is skipped.
-fn suffices(_: &Value, agents: &[Agent], can_answer: &[bool]) -> bool {
-    let is_there = |role: &&str| {
-        agents
-            .iter()
-            .zip(can_answer)
-            .any(|(agent, can)| *agent.role == **role && *can)
-    };
-    ["advocate", "challenger", "arbiter"].iter().all(is_there)
-}
-
-fn foresee(input: &Value, config: &Value, agents: &[Agent]) -> Result<Vec<Foreseen>, String> {
-    let config = Config::parse(config)?;
-    let (input, topics) = Input::parse(input, &config)?;
-    let needs_evaluator = lacks_scores(&input, &topics);
-    let seats = Seats::of(agents, needs_evaluator)?;
-    let call = |who: &Agent, hears: usize| Foreseen {
-        agent: agents
-            .iter()
-            .position(|agent| agent.name == who.name)
-            .unwrap_or_default(),
-        hears,
-        is_sure: true,
-    };
-    let mut calls: Vec<Foreseen> = seats
-        .evaluator
-        .filter(|_| needs_evaluator)
-        .map(|evaluator| call(evaluator, 0))
-        .into_iter()
-        .collect();
-    for _ in &topics {
-        // Both argue blind, both read both, the arbiter reads everything twice.
-        calls.extend(seats.sides.map(|side| call(side, 0)));
-        calls.extend(seats.sides.map(|side| call(side, 2)));
-        calls.extend([4, 4].map(|hears| call(seats.arbiter, hears)));
-    }
-    Ok(calls)
 }

@@ -1,22 +1,23 @@
-//! What the agents of an evaluation read: prompts made from the case and from what was said so far.
+//! The prompts of evaluate, made from its input and settings and from what was said so far.
 
 use super::{
-    case::{Config, Input, RedTeam, Topic, categories},
+    config::Config,
     evidence::Quoted,
+    input::{Input, RedTeam, Topic, categories},
     replies::{Answers, Arguments, CategoryScores, Judgement, WINNERS},
     result::{Answered, Argued, Evaluated, TopicRound},
-    scores::{Board, UNKNOWN_CONFIDENCE, shown},
+    state::{Board, UNKNOWN_CONFIDENCE},
 };
 use crate::{
     agent::Agent,
     clean::on_one_line,
     debate::{Ask, Debate},
-    error::Stop,
     event::Verdict,
     moves::{judge::Order, quotes::Source},
     prompt,
     prompt::Template,
     reply::Schema,
+    report::shown,
 };
 use serde_json::Value;
 use std::{collections::BTreeMap, fmt::Write};
@@ -107,8 +108,8 @@ prompt!(
     }
 );
 
-/// The case while it is debated.
-pub struct Case {
+/// The setup of a debate: its input and settings, checked, and what prompts need of them.
+pub struct Setup {
     /// The input, without the idea's text: that is pinned, and looked up there.
     pub input: Input,
     /// The settings.
@@ -119,19 +120,16 @@ pub struct Case {
     pub source: Source,
 }
 
-impl Case {
-    /// The case of a debate.
-    pub fn of(debate: &Debate) -> Result<Self, Stop> {
-        let started = debate.started();
-        let config = Config::parse(&started.config).map_err(Stop::Broken)?;
-        let (mut input, topics) = Input::parse(&started.input, &config).map_err(Stop::Broken)?;
+impl Setup {
+    /// The setup of a started debate.
+    pub fn new((mut input, topics): (Input, Vec<Topic>), config: Config) -> Self {
         let source = Source::new(&std::mem::take(&mut input.idea));
-        Ok(Self {
+        Self {
             input,
             config,
             topics,
             source,
-        })
+        }
     }
 
     /// The categories that have no score yet, in the order of the topics.
@@ -295,7 +293,7 @@ impl Case {
 /// What stands in a hole that has nothing to tell.
 const NOTHING: &str = "(none)";
 
-/// The idea as it was pinned: a case keeps no second copy of what may be long.
+/// The idea as it was pinned: the setup keeps no second copy of what may be long.
 fn idea_of(debate: &Debate) -> &str {
     debate
         .started()

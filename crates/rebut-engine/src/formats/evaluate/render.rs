@@ -2,17 +2,20 @@
 //! Markdown.
 
 use super::{
-    case::{Config, Input, SIDES},
+    card,
+    config::Config,
     evidence::Quoted,
-    result::{EvaluateResult, TopicRound, TopicVerdict},
-    scores::{Totals, shown, signed},
+    input::Input,
+    result::{self, EvaluateResult, TopicRound, TopicVerdict},
+    roles::SIDES,
+    state::Totals,
 };
 use crate::{
     clean::{for_markdown, on_one_line, shortened},
     event::{Started, Verdict},
     formats::Reading,
     outcome::Ending,
-    report::write_panel,
+    report::{shown, signed, write_panel},
     view::{TurnState, View},
 };
 use serde::Deserialize;
@@ -20,10 +23,9 @@ use std::fmt::Write;
 
 /// How evaluations are read.
 pub const READING: Reading = Reading {
-    heading,
-    lines,
-    transcript,
-    shortfall: |_| None,
+    card: card::of,
+    held_back: result::held_back,
+    ..Reading::of(heading, lines, transcript)
 };
 
 /// The result in one sentence; `topics` is how many there are.

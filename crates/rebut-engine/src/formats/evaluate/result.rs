@@ -2,10 +2,11 @@
 //! and after.
 
 use super::{
-    case::{SIDES, Topic},
     evidence::{Quoted, look_up, strength, weight},
+    input::Topic,
     replies::{Answers, Arguments, CategoryScore, Judgement, argument_number},
-    scores::{Scored, Totals, Winner},
+    roles::SIDES,
+    state::{Scored, Totals, Winner},
 };
 use crate::{
     clean::on_one_line,
@@ -16,10 +17,11 @@ use crate::{
         judge::{Judged, Order},
         quotes::Source,
     },
+    outcome::Outcome,
 };
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 /// What an evaluation found.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -407,6 +409,37 @@ fn with_names(text: &str, order: Order) -> String {
 /// Two decimals are enough for anybody.
 fn rounded(value: f64) -> f64 {
     (value * 100.0).round() / 100.0
+}
+
+/// Why a result does not reach what is needed. A total over a part of the categories says nothing
+/// of the whole, so it never does.
+pub fn held_back(outcome: &Outcome, needed: f64) -> Option<String> {
+    let Ok(result) = EvaluateResult::deserialize(&outcome.result) else {
+        return Some("there is no result".to_owned());
+    };
+    let unscored: BTreeSet<String> = result
+        .rounds
+        .iter()
+        .filter(|round| round.score_after.is_none())
+        .map(|round| on_one_line(&round.target_category))
+        .collect();
+    match result.totals {
+        _ if !unscored.is_empty() => {
+            let unscored = Vec::from_iter(unscored).join(", ");
+            Some(format!(
+                "the total is incomplete, without a score of {unscored}: it does not pass \
+                 --fail-on {needed}"
+            ))
+        }
+        None => Some(format!(
+            "there are no scores: nothing passes --fail-on {needed}"
+        )),
+        Some(total) if total.post < needed => Some(format!(
+            "the total is {} after the debate, below {needed}",
+            total.post
+        )),
+        Some(_) => None,
+    }
 }
 
 #[cfg(test)]

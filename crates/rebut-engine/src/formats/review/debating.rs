@@ -4,11 +4,12 @@
 
 use super::{
     audit::{DebatedPair, FailedPair, JudgeFeedback, TIE},
-    case::{Case, JUDGE, Spoken, only},
     operations::Operation,
     pairs,
+    prompts::{Setup, Spoken},
     replies::{Argument, Marks, Rebuttal, Verdict},
     result::{Debated, Reviewed},
+    roles::{JUDGE, only},
 };
 use crate::{
     agent::Agent,
@@ -50,8 +51,8 @@ type Heard = Result<(DebatedPair, [JudgeFeedback; 2]), String>;
 
 /// Runs the debate if it is wanted and there is something to debate. A pair that fails is listed;
 /// the others go on.
-pub async fn run(debate: &Debate, case: &Case, reviewed: &Reviewed) -> Result<Debating, Stop> {
-    let settings = &case.config.debate;
+pub async fn run(debate: &Debate, setup: &Setup, reviewed: &Reviewed) -> Result<Debating, Stop> {
+    let settings = &setup.config.debate;
     let not = |why: String| {
         Ok(Debating {
             why_not: why,
@@ -76,7 +77,7 @@ pub async fn run(debate: &Debate, case: &Case, reviewed: &Reviewed) -> Result<De
     if pairs.is_empty() {
         return not("no two reviewers contradict each other directly".to_owned());
     }
-    let heard = join_all(pairs.iter().map(|pair| hear(debate, case, reviewed, pair))).await;
+    let heard = join_all(pairs.iter().map(|pair| hear(debate, setup, reviewed, pair))).await;
     let (mut debated, mut stopped) = (Debated::default(), None);
     for (pair, heard) in pairs.iter().zip(heard) {
         let why = match heard {
@@ -138,7 +139,7 @@ impl<'a> Pair<'a> {
 /// One pair from its first argument to its verdict.
 async fn hear(
     debate: &Debate,
-    case: &Case,
+    setup: &Setup,
     reviewed: &Reviewed,
     pair: &Pair<'_>,
 ) -> Result<Heard, Stop> {
@@ -166,7 +167,7 @@ async fn hear(
         &steps,
         pair.sides,
         |side, notes| {
-            case.argue(
+            setup.argue(
                 debate,
                 pair.sides[side],
                 pair.conflict,
@@ -185,7 +186,7 @@ async fn hear(
                 argument: Some(other),
                 rebuttal: None,
             };
-            case.rebut(
+            setup.rebut(
                 debate,
                 pair.sides[side],
                 pair.conflict,
@@ -201,7 +202,7 @@ async fn hear(
     let said = [0, 1].map(|side| spoken_by(&spoken, side, operations[side]));
     let step = pair.step("judge", 5);
     let judged = in_both_orders(debate, &step, judge, |order| {
-        case.judge(debate, judge, pair.conflict, [&said[0], &said[1]], order)
+        setup.judge(debate, judge, pair.conflict, [&said[0], &said[1]], order)
     })
     .await?;
     if !judged.is_complete() {

@@ -2,7 +2,7 @@
 //! Never a file that is not there. Pure.
 
 use super::{
-    case::{Input, TextKind},
+    input::{Input, TextKind},
     operations::Operation,
 };
 use crate::moves::quotes::{bare, in_one_line};

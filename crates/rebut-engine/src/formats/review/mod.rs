@@ -3,21 +3,27 @@
 //! that is logged, and never changes what was merged.
 
 pub mod audit;
-mod case;
+mod config;
 pub mod conflicts;
 mod debating;
+mod input;
 pub mod locate;
 pub mod merge;
 pub mod operations;
 pub mod pairs;
+mod prompts;
 pub mod render;
 pub mod replies;
 pub mod result;
+mod roles;
 
 pub use audit::{AuditEntry, DebateLog, audit_entry, exact_log};
-pub use case::{Case, Config, DebateConfig, EDITOR, Input, JUDGE, TextKind, is_reviewer};
+pub use config::{Config, DebateConfig};
+pub use input::{Input, TextKind};
 pub use operations::{Operation, OperationKind, Severity};
+pub use prompts::Setup;
 pub use result::ReviewResult;
+pub use roles::{EDITOR, JUDGE, is_reviewer};
 
 use crate::{
     agent::Agent,
@@ -25,31 +31,26 @@ use crate::{
     error::Stop,
     event::Event,
     facts::{ConflictsFound, MergeRecorded},
-    formats::{Foreseen, Format, Reading, Run, timeouts::limits_by},
+    formats::{Foreseen, Format, Reading, offer::Offer, rules::Rules},
     outcome::{Ending, LimitMet, Outcome},
     prompt::PromptFile,
     reply::Schema,
 };
-use case::only;
 use debating::Debating;
 use replies::{Argument, Critique, NotApplied, Rebuttal, Revision, Verdict};
 use result::{EditState, Editing, Reviewed};
+use roles::only;
 use serde_json::Value;
 use std::sync::Arc;
 
 /// The row of the table of formats.
 pub const FORMAT: Format = Format {
-    name: "review",
-    version: 1,
-    about: "Reviewers propose operations on a text; contradictions are merged by priority, and an \
-        editor applies what stands.",
-    preset: include_str!("../../../presets/review.toml"),
     prompts: &[
-        PromptFile::of::<case::Review>(),
-        PromptFile::of::<case::Edit>(),
-        PromptFile::of::<case::Argue>(),
-        PromptFile::of::<case::Rebut>(),
-        PromptFile::of::<case::Judge>(),
+        PromptFile::of::<prompts::Review>(),
+        PromptFile::of::<prompts::Edit>(),
+        PromptFile::of::<prompts::Argue>(),
+        PromptFile::of::<prompts::Rebut>(),
+        PromptFile::of::<prompts::Judge>(),
         PromptFile::of::<crate::turn::Clarify>(),
     ],
     replies: || {
@@ -61,27 +62,132 @@ pub const FORMAT: Format = Format {
             Schema::of::<Verdict>(),
         ]
     },
-    check,
-    check_config: |config| Config::parse(config).map(drop),
-    limits: |config| limits_by(config, "timeout_per_agent"),
     // What matters most, the merge, takes no call: keeping room for the editor would only cost a
     // reviewer.
-    closing_calls: 0,
-    run: |debate| -> Run<'_> { Box::pin(run(debate)) },
-    choices: |_| Vec::new(),
-    foresee,
-    suffices,
     reading: Some(Reading {
-        heading: render::heading,
-        lines: render::lines,
-        transcript: render::transcript,
-        shortfall: |_| None,
+        has_findings: true,
+        ..Reading::of(render::heading, render::lines, render::transcript)
     }),
+    casting: roles::CASTING,
+    offer: Some(Offer::of::<Input, Config>()),
+    ..Format::by::<Review>(
+        "review",
+        "Reviewers propose operations on a text; contradictions are merged by priority, and an \
+        editor applies what stands.",
+        include_str!("../../../presets/review.toml"),
+    )
 };
 
+/// The rules in the table's terms.
+pub struct Review;
+
+impl Rules for Review {
+    type Input = Input;
+    type Config = Config;
+
+    const TURN_SECONDS: &'static str = "timeout_per_agent";
+
+    fn config(config: &Value) -> Result<Config, String> {
+        Config::parse(config)
+    }
+
+    fn read(input: &Value, config: &Value) -> Result<(Self::Input, Config), String> {
+        Ok((Input::parse(input)?, Config::parse(config)?))
+    }
+
+    fn check(input: Self::Input, config: &Config, agents: &[Agent]) -> Result<String, String> {
+        let reviewers = agents.iter().filter(|agent| is_reviewer(agent)).count();
+        if reviewers == 0 {
+            return Err("review needs at least one reviewer besides editor and judge".to_owned());
+        }
+        for role in [EDITOR, JUDGE] {
+            if agents.iter().filter(|agent| &*agent.role == role).count() > 1 {
+                return Err(format!("a review has one {role}, not several"));
+            }
+        }
+        if config.min_reviewers > reviewers {
+            return Err(format!(
+                "min_reviewers is {}, but there are only {reviewers} reviewers",
+                config.min_reviewers
+            ));
+        }
+        if config.debate.enabled && only(agents, JUDGE).is_none() {
+            return Err(
+                "the debate needs a judge: add an agent with the role `judge`, or leave \
+                debate.enabled false"
+                    .to_owned(),
+            );
+        }
+        Ok(input.title)
+    }
+
+    async fn run(debate: &Debate, input: Self::Input, config: Config) -> Result<Outcome, Stop> {
+        run(debate, input, config).await
+    }
+
+    fn foresee(
+        input: Self::Input,
+        config: &Config,
+        agents: &[Agent],
+    ) -> Result<Vec<Foreseen>, String> {
+        let place = |role: &str| agents.iter().position(|agent| &*agent.role == role);
+        let reviewers: Vec<usize> = (0..agents.len())
+            .filter(|at| is_reviewer(&agents[*at]))
+            .collect();
+        let mut calls: Vec<Foreseen> = reviewers
+            .iter()
+            .map(|agent| Foreseen {
+                agent: *agent,
+                hears: 0,
+                is_sure: true,
+            })
+            .collect();
+        if let Some(agent) = place(EDITOR).filter(|_| config.edit && input.kind == TextKind::Text) {
+            calls.push(Foreseen {
+                agent,
+                hears: reviewers.len(),
+                is_sure: false,
+            });
+        }
+        let (Some(judge), true, [first, second, ..]) =
+            (place(JUDGE), config.debate.enabled, &*reviewers)
+        else {
+            return Ok(calls);
+        };
+        // Who will contradict whom nobody knows; any two stand for them.
+        for _ in 0..config.debate.max_pairs {
+            let spoken = [
+                (*first, 2),
+                (*second, 2),
+                (*first, 4),
+                (*second, 4),
+                (judge, 6),
+                (judge, 6),
+            ];
+            calls.extend(spoken.map(|(agent, hears)| Foreseen {
+                agent,
+                hears,
+                is_sure: false,
+            }));
+        }
+        Ok(calls)
+    }
+
+    fn suffices(config: &Config, agents: &[Agent], can_answer: &[bool]) -> bool {
+        let reviewers: Vec<bool> = agents
+            .iter()
+            .zip(can_answer)
+            .filter(|(agent, _)| is_reviewer(agent))
+            .map(|(_, can)| *can)
+            .collect();
+        let needed = config.quorum(reviewers.len());
+        reviewers.iter().filter(|can| **can).count() >= needed
+    }
+}
+
 /// The rules.
-pub async fn run(debate: &Debate) -> Result<Outcome, Stop> {
-    let case = Case::of(debate)?;
+pub async fn run(debate: &Debate, input: Input, config: Config) -> Result<Outcome, Stop> {
+    let setup = Setup { input, config };
     let reviewers: Vec<&Agent> = debate
         .agents()
         .iter()
@@ -90,23 +196,23 @@ pub async fn run(debate: &Debate) -> Result<Outcome, Stop> {
     let step = Step::once("review", 1);
     let reviews = debate
         .round(&step, reviewers.iter().copied(), |reviewer, notes| {
-            case.critique(debate, reviewer, notes)
+            setup.critique(debate, reviewer, notes)
         })
         .await?;
-    let reviews = reviews.quorum(case.quorum(reviewers.len()))?;
+    let reviews = reviews.quorum(setup.quorum(reviewers.len()))?;
     // From here on what stands is fixed: the editor reads it, the debate cannot reach it.
-    let reviewed = Reviewed::of(&case, debate.agents(), &reviews);
+    let reviewed = Reviewed::of(&setup, debate.agents(), &reviews);
     record(debate, &reviewed, &step).await?;
-    let (edited, stopped) = edit(debate, &case, &reviewed).await?;
+    let (edited, stopped) = edit(debate, &setup, &reviewed).await?;
     let debating = match stopped {
         Some(stop) => Debating {
             why_not: stop.why.clone(),
             stopped: Some(stop),
             ..Debating::default()
         },
-        None => debating::run(debate, &case, &reviewed).await?,
+        None => debating::run(debate, &setup, &reviewed).await?,
     };
-    outcome(debate, case, reviewed, edited, debating)
+    outcome(debate, setup, reviewed, edited, debating)
 }
 
 /// Records what cannot be followed together, and what stands.
@@ -142,18 +248,18 @@ type Edited = (Option<String>, Editing);
 /// Lets the editor apply what stands. Whatever happens to it, what stands stays.
 async fn edit(
     debate: &Debate,
-    case: &Case,
+    setup: &Setup,
     reviewed: &Reviewed,
 ) -> Result<(Edited, Option<LimitMet>), Stop> {
     let merged = &reviewed.merge.merged;
     let none = |state, detail: &str| Ok(((None, Editing::none(state, detail)), None));
-    if case.input.kind == TextKind::Diff {
+    if setup.input.kind == TextKind::Diff {
         return none(
             EditState::Diff,
             "a diff is not edited; the merged operations are the review",
         );
     }
-    if !case.config.edit {
+    if !setup.config.edit {
         return none(EditState::Off, "editing is off");
     }
     if merged.is_empty() {
@@ -166,7 +272,7 @@ async fn edit(
         .turn(
             &Step::once("edit", 2),
             editor,
-            case.edit(debate, editor, merged),
+            setup.edit(debate, editor, merged),
         )
         .await
     {
@@ -215,15 +321,15 @@ fn applied(revision: Revision, reviewed: &Reviewed) -> Edited {
 /// The outcome; a limit that was met leaves what stands.
 fn outcome(
     debate: &Debate,
-    case: Case,
+    setup: Setup,
     reviewed: Reviewed,
     (edited, editing): Edited,
     debating: Debating,
 ) -> Result<Outcome, Stop> {
     let result = ReviewResult {
-        title: case.input.title,
-        kind: case.input.kind,
-        base: case.input.base,
+        title: setup.input.title,
+        kind: setup.input.kind,
+        base: setup.input.base,
         reviewers: reviewed.reviewers,
         operations: reviewed.operations,
         conflicts: reviewed.conflicts,
@@ -242,89 +348,4 @@ fn outcome(
         debating.stopped,
         debate.absences(),
     )
-}
-
-fn check(input: &Value, config: &Value, agents: &[Agent]) -> Result<String, String> {
-    let input = Input::parse(input)?;
-    let config = Config::parse(config)?;
-    let reviewers = agents.iter().filter(|agent| is_reviewer(agent)).count();
-    if reviewers == 0 {
-        return Err("review needs at least one reviewer besides editor and judge".to_owned());
-    }
-    for role in [EDITOR, JUDGE] {
-        if agents.iter().filter(|agent| &*agent.role == role).count() > 1 {
-            return Err(format!("a review has one {role}, not several"));
-        }
-    }
-    if config.min_reviewers > reviewers {
-        return Err(format!(
-            "min_reviewers is {}, but there are only {reviewers} reviewers",
-            config.min_reviewers
-        ));
-    }
-    if config.debate.enabled && only(agents, JUDGE).is_none() {
-        return Err(
-            "the debate needs a judge: add an agent with the role `judge`, or leave \
-            debate.enabled false"
-                .to_owned(),
-        );
-    }
-    Ok(input.title)
-}
-
-/// A quorum of reviewers; the text need not be revised.
-fn suffices(config: &Value, agents: &[Agent], can_answer: &[bool]) -> bool {
-    let reviewers: Vec<bool> = agents
-        .iter()
-        .zip(can_answer)
-        .filter(|(agent, _)| is_reviewer(agent))
-        .map(|(_, can)| *can)
-        .collect();
-    let needed = Config::parse(config).map_or(1, |config| config.quorum(reviewers.len()));
-    reviewers.iter().filter(|can| **can).count() >= needed
-}
-
-fn foresee(input: &Value, config: &Value, agents: &[Agent]) -> Result<Vec<Foreseen>, String> {
-    let (input, config) = (Input::parse(input)?, Config::parse(config)?);
-    let place = |role: &str| agents.iter().position(|agent| &*agent.role == role);
-    let reviewers: Vec<usize> = (0..agents.len())
-        .filter(|at| is_reviewer(&agents[*at]))
-        .collect();
-    let mut calls: Vec<Foreseen> = reviewers
-        .iter()
-        .map(|agent| Foreseen {
-            agent: *agent,
-            hears: 0,
-            is_sure: true,
-        })
-        .collect();
-    if let Some(agent) = place(EDITOR).filter(|_| config.edit && input.kind == TextKind::Text) {
-        calls.push(Foreseen {
-            agent,
-            hears: reviewers.len(),
-            is_sure: false,
-        });
-    }
-    let (Some(judge), true, [first, second, ..]) =
-        (place(JUDGE), config.debate.enabled, &*reviewers)
-    else {
-        return Ok(calls);
-    };
-    // Who will contradict whom nobody knows; any two stand for them.
-    for _ in 0..config.debate.max_pairs {
-        let spoken = [
-            (*first, 2),
-            (*second, 2),
-            (*first, 4),
-            (*second, 4),
-            (judge, 6),
-            (judge, 6),
-        ];
-        calls.extend(spoken.map(|(agent, hears)| Foreseen {
-            agent,
-            hears,
-            is_sure: false,
-        }));
-    }
-    Ok(calls)
 }

@@ -3,11 +3,13 @@
 
 use super::{
     audit::TIE,
-    case::{Config, Input, TextKind, is_reviewer},
+    config::Config,
+    input::{Input, TextKind},
     locate::{Lines, Spot},
     operations::{Merged, Operation},
     replies::{Argument, Critique, Rebuttal},
     result::{EditState, ReviewResult, counted},
+    roles::is_reviewer,
 };
 use crate::{
     clean::{as_block, for_markdown, on_one_line, shortened},

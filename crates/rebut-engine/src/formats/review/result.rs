@@ -3,10 +3,11 @@
 
 use super::{
     audit::{DebatedPair, FailedPair, JudgeFeedback},
-    case::{Case, TextKind},
     conflicts,
+    input::TextKind,
     merge::{Merge, by_priority, merge},
     operations::{Dropped, Merged, Operation, Severity},
+    prompts::Setup,
     replies::{Critique, NotApplied},
 };
 use crate::{
@@ -144,8 +145,8 @@ pub struct Reviewed {
 
 impl Reviewed {
     /// What follows from the reviewers' replies.
-    pub fn of(case: &Case, agents: &[Agent], reviews: &Round<Critique>) -> Self {
-        let source = Source::new(&case.input.text);
+    pub fn of(setup: &Setup, agents: &[Agent], reviews: &Round<Critique>) -> Self {
+        let source = Source::new(&setup.input.text);
         let role_of = |name: &str| {
             agents
                 .iter()
@@ -165,7 +166,7 @@ impl Reviewed {
             .into_iter()
             .filter(|(name, _)| reviews.said.iter().any(|said| said.agent == **name))
             .collect();
-        let order = by_priority(&heard, &case.config.priority);
+        let order = by_priority(&heard, &setup.config.priority);
         Self {
             reviewers: reviews
                 .said

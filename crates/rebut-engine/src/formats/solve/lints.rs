@@ -1,7 +1,7 @@
 //! Lints: which linter looks at code of which language, and how many findings it named. A linter
 //! that is not there found nothing out. Pure.
 
-use super::case::Config;
+use super::config::Config;
 use crate::sandbox::{End, Ran};
 use serde::Deserialize;
 use std::{collections::BTreeMap, sync::LazyLock};

@@ -1,25 +1,23 @@
 //! Solve: generators write code and really test it, others criticise and attack it, and a vote over
 //! evidence chooses; hidden tests score the end.
 
-mod attacking;
 pub mod candidates;
-pub mod case;
 mod checking;
-mod clarifying;
-mod converging;
-mod debating;
+pub mod config;
 pub mod evidence;
+pub mod input;
 mod lints;
 mod metrics;
+mod phases;
 mod prompts;
 pub(crate) mod render;
 pub mod replies;
 pub mod result;
-pub mod seats;
+pub mod roles;
 mod state;
-mod writing;
 
-pub use case::{Config, Hooks, Input, Phase, Planning};
+pub use config::{Config, Hooks, Phase, Planning};
+pub use input::Input;
 pub use result::SolveResult;
 pub use state::{Drawn, HookRun, PhaseHeld};
 
@@ -29,17 +27,22 @@ use crate::{
     debate::Debate,
     error::Stop,
     event::Started,
-    formats::{Foreseen, Format, Run, timeouts::limits_by},
+    formats::{
+        Foreseen, Format,
+        casting::{Casting, named_or},
+        offer::Offer,
+        rules::Rules,
+    },
     moves::tools,
     outcome::{Ending, LimitMet, Outcome},
     prompt::PromptFile,
     reply::Schema,
     sandbox::{Command, End, Work},
 };
-use converging::{by_evidence, contestants};
 use evidence::Evidence;
-use prompts::Case;
-use seats::Seats;
+use phases::{by_evidence, contestants};
+use prompts::Setup;
+use roles::Roles;
 use serde_json::Value;
 use state::{Choice, Happened, Ledger, Trial, many, step};
 use std::{sync::Arc, time::Duration};
@@ -56,11 +59,6 @@ pub const ROLES: [&str; 6] = [
 
 /// The row of the table of formats.
 pub const FORMAT: Format = Format {
-    name: "solve",
-    version: 1,
-    about: "Generators write code and test it in a sandbox; others criticise and attack it; a vote \
-        over evidence chooses.",
-    preset: include_str!("../../../presets/solve.toml"),
     prompts: &[
         PromptFile::of::<prompts::Clarify>(),
         PromptFile::of::<prompts::Instruct>(),
@@ -102,62 +100,157 @@ pub const FORMAT: Format = Format {
             Schema::of::<replies::Rubric>(),
         ]
     },
-    check,
-    check_config: |config| Config::parse(config).map(drop),
-    limits: |config| limits_by(config, "timeout_per_agent"),
     // The usual voters.
     closing_calls: 4,
-    run: |debate| -> Run<'_> { Box::pin(run(debate)) },
-    choices: |_| Vec::new(),
-    foresee,
-    suffices: super::anybody,
     reading: Some(render::READING),
+    casting: Casting::panel(&ROLES, |_, named| Ok(named_or(&ROLES, named))),
+    offer: Some(Offer {
+        operators_input: &["lessons", "lessons_search"],
+        operators_config: &["embeddings", "hooks", "tools"],
+        ..Offer::of::<Input, Config>()
+    }),
+    ..Format::by::<Solve>(
+        "solve",
+        "Generators write code and test it in a sandbox; others criticise and attack it; a vote \
+        over evidence chooses.",
+        include_str!("../../../presets/solve.toml"),
+    )
 };
 
+/// The rules in the table's terms.
+pub struct Solve;
+
+impl Rules for Solve {
+    type Input = Input;
+    type Config = Config;
+
+    const TURN_SECONDS: &'static str = "timeout_per_agent";
+
+    fn config(config: &Value) -> Result<Config, String> {
+        Config::parse(config)
+    }
+
+    fn read(input: &Value, config: &Value) -> Result<(Self::Input, Config), String> {
+        Ok((Input::parse(input)?, Config::parse(config)?))
+    }
+
+    fn check(input: Self::Input, _: &Config, agents: &[Agent]) -> Result<String, String> {
+        Roles::of(agents).ok_or("solve needs at least one agent")?;
+        Ok(input.task)
+    }
+
+    async fn run(debate: &Debate, input: Self::Input, config: Config) -> Result<Outcome, Stop> {
+        run(debate, input, config).await
+    }
+
+    fn foresee(
+        input: Self::Input,
+        config: &Config,
+        agents: &[Agent],
+    ) -> Result<Vec<Foreseen>, String> {
+        let roles = Roles::of(agents).ok_or("solve needs at least one agent")?;
+        let at = |who: &Agent| {
+            agents
+                .iter()
+                .position(|agent| agent.name == who.name)
+                .unwrap_or_default()
+        };
+        let call = |who: &Agent, hears: usize, is_sure: bool| Foreseen {
+            agent: at(who),
+            hears,
+            is_sure,
+        };
+        let makers = roles.makers.len();
+        let mut calls: Vec<Foreseen> = Vec::new();
+        let mut each = |who: &[Agent], hears: usize, is_sure: bool| {
+            calls.extend(who.iter().map(|agent| call(agent, hears, is_sure)))
+        };
+        if config.holds(Phase::Dehallucination)
+            && !crate::moves::clarify::is_simple(&input.task, config.clarify_from_words)
+        {
+            each(std::slice::from_ref(&roles.asker), 0, true);
+            each(roles.instructor.as_slice(), 1, false);
+        }
+        each(&roles.makers, 0, true);
+        if config.holds(Phase::SelfEvolvement) {
+            (0..config.self_refinements).for_each(|_| each(&roles.makers, 1, false));
+        }
+        if config.holds(Phase::Proposal) && !input.tests.trim().is_empty() {
+            (1..config.max_attempts).for_each(|_| {
+                each(&roles.makers, 1, false);
+                each(&roles.makers, 1, false);
+            });
+        }
+        for (phase, who) in [
+            (Phase::Critique, &roles.critics),
+            (Phase::Review, &roles.makers),
+            (Phase::Optimization, &roles.makers),
+        ] {
+            if config.holds(phase) {
+                each(who, makers, phase != Phase::Review);
+            }
+        }
+        if config.holds(Phase::Adversarial) {
+            for round in 1..=config.adversarial_rounds {
+                each(&roles.reds, makers, round == 1);
+                each(&roles.makers, 1, false);
+            }
+        }
+        if config.holds(Phase::Convergence) {
+            each(std::slice::from_ref(&roles.tester), makers, false);
+            each(roles.judge.as_slice(), makers, true);
+            let owns = |agent: &Agent| roles.makers.iter().any(|maker| maker.name == agent.name);
+            let voters: Vec<Agent> = roles::voters(agents, owns).into_iter().cloned().collect();
+            each(&voters, makers, false);
+        }
+        Ok(calls)
+    }
+}
+
 /// The rules.
-pub async fn run(debate: &Debate) -> Result<Outcome, Stop> {
-    let mut case = Case::of(debate)?;
-    let mut ledger = Ledger::new(debate, &case);
-    match hold(debate, &mut case, &mut ledger).await {
-        Ok(hidden) => outcome(debate, &case, &ledger, hidden, None),
+pub async fn run(debate: &Debate, input: Input, config: Config) -> Result<Outcome, Stop> {
+    let mut setup = Setup::of(debate, input, config)?;
+    let mut ledger = Ledger::new(debate, &setup);
+    match hold(debate, &mut setup, &mut ledger).await {
+        Ok(hidden) => outcome(debate, &setup, &ledger, hidden, None),
         // What stands so far is worth having; with more to use it goes on from here.
         Err(Stop::Stopped(stop)) => {
             choose(
-                &case,
+                &setup,
                 &mut ledger,
                 "by evidence, since the debate met a limit",
             );
-            let hidden = Evidence::NoTests.unless_given(&case.input.hidden_tests);
-            outcome(debate, &case, &ledger, hidden, Some(stop))
+            let hidden = Evidence::NoTests.unless_given(&setup.input.hidden_tests);
+            outcome(debate, &setup, &ledger, hidden, Some(stop))
         }
         Err(halt) => Err(halt),
     }
 }
 
 /// Phase after phase; then the hidden tests, which nobody was told of.
-async fn hold(debate: &Debate, case: &mut Case, ledger: &mut Ledger) -> Result<Evidence, Stop> {
+async fn hold(debate: &Debate, setup: &mut Setup, ledger: &mut Ledger) -> Result<Evidence, Stop> {
     for phase in Phase::ALL {
-        if !case.config.holds(phase) {
+        if !setup.config.holds(phase) {
             ledger.skip(phase, "it is switched off");
         } else if phase > Phase::Proposal && ledger.candidates.is_empty() {
             ledger.skip(phase, "there is no candidate");
         } else {
-            let expected = expected(phase, case);
-            match hold_one(debate, case, ledger, phase).await? {
-                Ok(happened) => close(debate, case, ledger, phase, expected, happened).await?,
+            let expected = expected(phase, setup);
+            match hold_one(debate, setup, ledger, phase).await? {
+                Ok(happened) => close(debate, setup, ledger, phase, expected, happened).await?,
                 Err(why) => ledger.skip(phase, &why),
             }
         }
         let nobody_writes =
-            !case.config.holds(Phase::SelfEvolvement) && !case.config.holds(Phase::Proposal);
+            !setup.config.holds(Phase::SelfEvolvement) && !setup.config.holds(Phase::Proposal);
         if phase == Phase::Proposal && nobody_writes {
             // Somebody has to: each generator once, without another attempt.
-            clarifying::plan(debate, case).await?;
-            writing::propose(debate, case, ledger, "draft", 1).await?;
+            phases::plan(debate, setup).await?;
+            phases::propose(debate, setup, ledger, "draft", 1).await?;
         }
     }
     choose(
-        case,
+        setup,
         ledger,
         "by evidence, since convergence is switched off",
     );
@@ -168,7 +261,7 @@ async fn hold(debate: &Debate, case: &mut Case, ledger: &mut Ledger) -> Result<E
     else {
         return Ok(Evidence::NoTests);
     };
-    let input = &case.input;
+    let input = &setup.input;
     let trial = Trial {
         owner: winner.owner.clone(),
         code: winner.code.clone(),
@@ -177,7 +270,7 @@ async fn hold(debate: &Debate, case: &mut Case, ledger: &mut Ledger) -> Result<E
     };
     let testing = step("hidden-tests", Phase::Convergence, 4);
     Ok(ledger
-        .run(debate, case, &testing, vec![trial])
+        .run(debate, setup, &testing, vec![trial])
         .await?
         .pop()
         .unwrap_or_default())
@@ -186,68 +279,73 @@ async fn hold(debate: &Debate, case: &mut Case, ledger: &mut Ledger) -> Result<E
 /// One phase. Why it is not worth holding, where that is so.
 async fn hold_one(
     debate: &Debate,
-    case: &mut Case,
+    setup: &mut Setup,
     ledger: &mut Ledger,
     phase: Phase,
 ) -> Result<Result<Happened, String>, Stop> {
     Ok(Ok(match phase {
-        Phase::Dehallucination => return clarifying::clarify(debate, case, ledger).await,
+        Phase::Dehallucination => return phases::clarify(debate, setup, ledger).await,
         Phase::SelfEvolvement => {
-            clarifying::plan(debate, case).await?;
-            writing::evolve(debate, case, ledger).await?
+            phases::plan(debate, setup).await?;
+            phases::evolve(debate, setup, ledger).await?
         }
         Phase::Proposal => {
-            if !case.config.holds(Phase::SelfEvolvement) {
-                clarifying::plan(debate, case).await?;
+            if !setup.config.holds(Phase::SelfEvolvement) {
+                phases::plan(debate, setup).await?;
             }
-            let happened =
-                writing::propose(debate, case, ledger, phase.name(), case.config.max_attempts)
-                    .await?;
-            writing::learn(debate, case, ledger).await?;
+            let happened = phases::propose(
+                debate,
+                setup,
+                ledger,
+                phase.name(),
+                setup.config.max_attempts,
+            )
+            .await?;
+            phases::learn(debate, setup, ledger).await?;
             happened
         }
-        Phase::Critique => debating::critique(debate, case, ledger).await?,
-        Phase::Review => debating::review(debate, case, ledger).await?,
-        Phase::Optimization => debating::optimize(debate, case, ledger).await?,
-        Phase::Adversarial => attacking::adversarial(debate, case, ledger).await?,
-        Phase::Convergence => converging::converge(debate, case, ledger).await?,
+        Phase::Critique => phases::critique(debate, setup, ledger).await?,
+        Phase::Review => phases::review(debate, setup, ledger).await?,
+        Phase::Optimization => phases::optimize(debate, setup, ledger).await?,
+        Phase::Adversarial => phases::adversarial(debate, setup, ledger).await?,
+        Phase::Convergence => phases::converge(debate, setup, ledger).await?,
     }))
 }
 
 /// What follows a phase: hooks, what the next one is told, and a gate.
 async fn close(
     debate: &Debate,
-    case: &mut Case,
+    setup: &mut Setup,
     ledger: &mut Ledger,
     phase: Phase,
     expected: String,
     happened: Happened,
 ) -> Result<(), Stop> {
-    if case.config.cognitive_planning {
+    if setup.config.cognitive_planning {
         let met = if happened.as_expected {
             "as expected"
         } else {
             "not as expected: plan for that"
         };
-        case.so_far = format!(
+        setup.so_far = format!(
             "The phase before, {}, expected: {expected}. What happened: {} ({met}).",
             phase.name(),
             happened.words
         );
     }
     ledger.close(phase, expected, happened);
-    if let Some(argv) = case.config.hooks.after(phase) {
-        hook(debate, case, ledger, phase, argv).await?;
+    if let Some(argv) = setup.config.hooks.after(phase) {
+        hook(debate, setup, ledger, phase, argv).await?;
     }
-    let wait = case
+    let wait = setup
         .config
         .gates
         .contains(&phase)
-        .then(|| Duration::from_secs(60 * case.config.gate_minutes));
+        .then(|| Duration::from_secs(60 * setup.config.gate_minutes));
     debate
         .gate(
             &format!("after {}", phase.name()),
-            render::so_far(case, ledger),
+            render::so_far(setup, ledger),
             wait,
         )
         .await?;
@@ -258,7 +356,7 @@ async fn close(
 /// whoever improves or votes.
 async fn hook(
     debate: &Debate,
-    case: &Case,
+    setup: &Setup,
     ledger: &mut Ledger,
     phase: Phase,
     argv: &[String],
@@ -280,7 +378,7 @@ async fn hook(
         let Some(candidate) = ledger.of_mut(&owner) else {
             continue;
         };
-        let job = case.job(
+        let job = setup.job(
             candidate.code.clone(),
             Work::Command(Command {
                 argv: argv.to_vec(),
@@ -313,9 +411,9 @@ async fn hook(
 }
 
 /// Chooses by evidence where nothing was chosen yet.
-fn choose(case: &Case, ledger: &mut Ledger, why: &str) {
+fn choose(setup: &Setup, ledger: &mut Ledger, why: &str) {
     if ledger.choice.is_none()
-        && let Some(best) = by_evidence(&contestants(&ledger.candidates, case.owners_answer()))
+        && let Some(best) = by_evidence(&contestants(&ledger.candidates, setup.owners_answer()))
     {
         ledger.choice = Some(Choice {
             owner: best.owner.clone(),
@@ -327,7 +425,7 @@ fn choose(case: &Case, ledger: &mut Ledger, why: &str) {
 
 /// Whose candidate has a neutral name, such as `C2`, in a debate.
 pub fn owner_of(started: &Started, label: &str) -> Option<Arc<str>> {
-    let makers: Vec<Arc<str>> = Seats::of(&started.agents)?
+    let makers: Vec<Arc<str>> = Roles::of(&started.agents)?
         .makers
         .iter()
         .map(|agent| agent.name.clone())
@@ -342,19 +440,19 @@ pub fn owner_of(started: &Started, label: &str) -> Option<Arc<str>> {
 /// it, and what is kept for the ballots. Planners and instructors may come on top.
 pub fn least_calls(input: &Value, config: &Value, agents: &[Agent]) -> Result<u64, String> {
     let (input, config) = (Input::parse(input)?, Config::parse(config)?);
-    let seats = Seats::of(agents).ok_or("solve needs at least one agent")?;
+    let roles = Roles::of(agents).ok_or("solve needs at least one agent")?;
     let asks = config.holds(Phase::Dehallucination)
         && !crate::moves::clarify::is_simple(&input.task, config.clarify_from_words);
-    Ok(seats.makers.len() as u64 + u64::from(asks) + u64::from(FORMAT.closing_calls))
+    Ok(roles.makers.len() as u64 + u64::from(asks) + u64::from(FORMAT.closing_calls))
 }
 
 /// What a phase is expected to bring.
-fn expected(phase: Phase, case: &Case) -> String {
-    let makers = case.seats.makers.len();
+fn expected(phase: Phase, setup: &Setup) -> String {
+    let makers = setup.roles.makers.len();
     match phase {
         Phase::Dehallucination => "every open question is answered".to_owned(),
         Phase::SelfEvolvement => format!("{} with own tests that hold", many(makers, "candidate")),
-        Phase::Proposal if case.input.tests.trim().is_empty() => many(makers, "candidate"),
+        Phase::Proposal if setup.input.tests.trim().is_empty() => many(makers, "candidate"),
         Phase::Proposal => format!("{} with all given tests held", many(makers, "candidate")),
         Phase::Critique => "no severe claim".to_owned(),
         Phase::Review => "every claim is answered".to_owned(),
@@ -367,7 +465,7 @@ fn expected(phase: Phase, case: &Case) -> String {
 /// How it ends; `stopped` says why it goes no further for now.
 fn outcome(
     debate: &Debate,
-    case: &Case,
+    setup: &Setup,
     ledger: &Ledger,
     hidden: Evidence,
     stopped: Option<LimitMet>,
@@ -381,7 +479,7 @@ fn outcome(
             absent: absences,
         });
     }
-    let result = result::of(case, ledger, &hidden);
+    let result = result::of(setup, ledger, &hidden);
     Outcome::with_result(
         Ending::Completed,
         &result.summary(),
@@ -389,71 +487,4 @@ fn outcome(
         stopped,
         absences,
     )
-}
-
-fn check(input: &Value, config: &Value, agents: &[Agent]) -> Result<String, String> {
-    let input = Input::parse(input)?;
-    Config::parse(config)?;
-    Seats::of(agents).ok_or("solve needs at least one agent")?;
-    Ok(input.task)
-}
-
-fn foresee(input: &Value, config: &Value, agents: &[Agent]) -> Result<Vec<Foreseen>, String> {
-    let (input, config) = (Input::parse(input)?, Config::parse(config)?);
-    let seats = Seats::of(agents).ok_or("solve needs at least one agent")?;
-    let at = |who: &Agent| {
-        agents
-            .iter()
-            .position(|agent| agent.name == who.name)
-            .unwrap_or_default()
-    };
-    let call = |who: &Agent, hears: usize, is_sure: bool| Foreseen {
-        agent: at(who),
-        hears,
-        is_sure,
-    };
-    let makers = seats.makers.len();
-    let mut calls: Vec<Foreseen> = Vec::new();
-    let mut each = |who: &[Agent], hears: usize, is_sure: bool| {
-        calls.extend(who.iter().map(|agent| call(agent, hears, is_sure)))
-    };
-    if config.holds(Phase::Dehallucination)
-        && !crate::moves::clarify::is_simple(&input.task, config.clarify_from_words)
-    {
-        each(std::slice::from_ref(&seats.asker), 0, true);
-        each(seats.instructor.as_slice(), 1, false);
-    }
-    each(&seats.makers, 0, true);
-    if config.holds(Phase::SelfEvolvement) {
-        (0..config.self_refinements).for_each(|_| each(&seats.makers, 1, false));
-    }
-    if config.holds(Phase::Proposal) && !input.tests.trim().is_empty() {
-        (1..config.max_attempts).for_each(|_| {
-            each(&seats.makers, 1, false);
-            each(&seats.makers, 1, false);
-        });
-    }
-    for (phase, who) in [
-        (Phase::Critique, &seats.critics),
-        (Phase::Review, &seats.makers),
-        (Phase::Optimization, &seats.makers),
-    ] {
-        if config.holds(phase) {
-            each(who, makers, phase != Phase::Review);
-        }
-    }
-    if config.holds(Phase::Adversarial) {
-        for round in 1..=config.adversarial_rounds {
-            each(&seats.reds, makers, round == 1);
-            each(&seats.makers, 1, false);
-        }
-    }
-    if config.holds(Phase::Convergence) {
-        each(std::slice::from_ref(&seats.tester), makers, false);
-        each(seats.judge.as_slice(), makers, true);
-        let owns = |agent: &Agent| seats.makers.iter().any(|maker| maker.name == agent.name);
-        let voters: Vec<Agent> = seats::voters(agents, owns).into_iter().cloned().collect();
-        each(&voters, makers, false);
-    }
-    Ok(calls)
 }

@@ -1,15 +1,16 @@
-//! What agents are told in a solve debate: the prompts, and the case they are made from. The hidden
+//! What agents are told in a solve debate: the prompts, and the setup they are made from. The hidden
 //! tests are not part of it.
 
 use super::{
     candidates::{Attack, Candidate},
-    case::{Config, Input, Phase},
+    config::{Config, Phase},
     evidence::{Evidence, tail},
+    input::Input,
     replies::{
         Answers, Attacks, Contrast, Critique, Defence, Draft, Improvement, Instruction, Lesson,
         Planned, Proposal, Question, Questions, Ranking, Reflection, Rubric, Rulings,
     },
-    seats::Seats,
+    roles::Roles,
 };
 use crate::{
     agent::Agent,
@@ -173,14 +174,14 @@ const TEST_HINTS: &[(&str, &str)] = &[
     ),
 ];
 
-/// The case while it is debated.
-pub struct Case {
+/// The setup of a debate: its input and settings, checked, and what prompts need of them.
+pub struct Setup {
     /// What was asked.
     pub input: Input,
     /// The settings.
     pub config: Config,
     /// Who does what.
-    pub seats: Seats,
+    pub roles: Roles,
     /// The plan, for whoever writes.
     pub plan: String,
     /// How the phases before went, for the next.
@@ -191,34 +192,31 @@ pub struct Case {
 }
 
 macro_rules! ask {
-    ($case:ident, $debate:ident, $agent:ident, $notes:expr, $template:ident { $($hole:ident: $value:expr),* $(,)? }, $reply:ty, $check:expr) => {{
+    ($setup:ident, $debate:ident, $agent:ident, $notes:expr, $template:ident { $($hole:ident: $value:expr),* $(,)? }, $reply:ty, $check:expr) => {{
         let prompt = $template {
-            question: &$case.question,
-            form: $case.form.clone(),
-            context: &$case.known,
+            question: &$setup.question,
+            form: $setup.form.clone(),
+            context: &$setup.known,
             brief: &$agent.brief,
             notes: $notes,
-            so_far: or_none(&$case.so_far),
+            so_far: or_none(&$setup.so_far),
             $($hole: $value),*
         };
         Ask { prompt: prompt.render($debate.fence()), schema: Schema::of::<$reply>(), check: Box::new($check) }
     }};
 }
 
-impl Case {
-    /// The case of a debate.
-    pub fn of(debate: &Debate) -> Result<Self, Stop> {
-        let started = debate.started();
-        let input = Input::parse(&started.input).map_err(Stop::Broken)?;
-        let config = Config::parse(&started.config).map_err(Stop::Broken)?;
-        let seats = Seats::of(&started.agents)
+impl Setup {
+    /// The setup of a started debate.
+    pub fn of(debate: &Debate, input: Input, config: Config) -> Result<Self, Stop> {
+        let roles = Roles::of(debate.agents())
             .ok_or_else(|| Stop::Broken("nobody takes part".to_owned()))?;
         let (question, form) = (question(&input), form(&input));
         let known = known(&input, &[]);
         Ok(Self {
             input,
             config,
-            seats,
+            roles,
             plan: NONE.to_owned(),
             so_far: String::new(),
             question,

@@ -5,7 +5,7 @@ use super::{
     Config, Phase,
     candidates::{Attack, Candidate},
     evidence::held_words,
-    prompts::Case,
+    prompts::Setup,
     result::{CandidateResult, Proof, SolveResult, given_words},
     state::{HookRun, Ledger, many},
 };
@@ -26,10 +26,8 @@ use std::fmt::Write;
 
 /// How solve debates are read.
 pub const READING: Reading = Reading {
-    heading,
-    lines,
-    transcript,
     shortfall,
+    ..Reading::of(heading, lines, transcript)
 };
 
 fn heading(started: &Started) -> String {
@@ -63,19 +61,19 @@ fn result_of(view: &View) -> Option<SolveResult> {
 }
 
 /// Where the candidates stand, for a person at a gate: in words, and the code of each.
-pub(super) fn so_far(case: &Case, ledger: &Ledger) -> Shown {
+pub(super) fn so_far(setup: &Setup, ledger: &Ledger) -> Shown {
     let code = |one: &Candidate| json!({"label": one.label, "version": one.version, "approach": one.approach, "code": one.code});
     let pending = json!({
         "candidates": ledger.candidates.iter().map(code).collect::<Vec<_>>(),
         "chosen": ledger.choice.as_ref().and_then(|choice| ledger.of(&choice.owner)).map(|one| &one.label),
     });
     Shown {
-        summary: words_so_far(case, ledger),
+        summary: words_so_far(setup, ledger),
         pending,
     }
 }
 
-fn words_so_far(case: &Case, ledger: &Ledger) -> String {
+fn words_so_far(setup: &Setup, ledger: &Ledger) -> String {
     let mut text = ledger
         .phases
         .last()
@@ -89,7 +87,7 @@ fn words_so_far(case: &Case, ledger: &Ledger) -> String {
             "\n{} version {}: given tests {}, own tests {}, {open} attacks stand",
             one.label,
             one.version,
-            given_words(case, one),
+            given_words(setup, one),
             one.own.words()
         );
     }

@@ -3,9 +3,9 @@
 
 use super::{
     candidates::{Attack, Candidate, Claimed},
-    converging::quality,
     evidence::{self, Evidence},
-    prompts::Case,
+    phases::quality,
+    prompts::Setup,
     replies::Rated,
     state::{Drawn, HookRun, Ledger, PhaseHeld, many},
 };
@@ -108,14 +108,14 @@ pub struct CandidateResult {
 }
 
 /// The result of a ledger.
-pub(super) fn of(case: &Case, ledger: &Ledger, hidden: &Evidence) -> SolveResult {
+pub(super) fn of(setup: &Setup, ledger: &Ledger, hidden: &Evidence) -> SolveResult {
     let winner = ledger
         .choice
         .as_ref()
         .and_then(|choice| ledger.of(&choice.owner));
     SolveResult {
-        task: case.input.task.clone(),
-        language: case.input.language.clone(),
+        task: setup.input.task.clone(),
+        language: setup.input.language.clone(),
         winner: winner.map(|one| one.owner.to_string()),
         chosen: ledger.choice.as_ref().map_or_else(
             || "nobody wrote any code".to_owned(),
@@ -123,14 +123,15 @@ pub(super) fn of(case: &Case, ledger: &Ledger, hidden: &Evidence) -> SolveResult
         ),
         code: winner.map(|one| one.code.clone()).unwrap_or_default(),
         tests: winner.and_then(|one| one.given.count()),
-        tests_words: winner.map_or_else(|| Evidence::NoTests.words(), |one| given_words(case, one)),
+        tests_words: winner
+            .map_or_else(|| Evidence::NoTests.words(), |one| given_words(setup, one)),
         hidden: hidden.count(),
         hidden_words: hidden.words(),
         without_evidence: ledger.refused.clone(),
         candidates: ledger
             .candidates
             .iter()
-            .map(|one| candidate(case, one, ledger))
+            .map(|one| candidate(setup, one, ledger))
             .collect(),
         vote: ledger
             .choice
@@ -140,8 +141,8 @@ pub(super) fn of(case: &Case, ledger: &Ledger, hidden: &Evidence) -> SolveResult
         rubric: ledger.rubric.clone(),
         refusals: ledger.refusals.clone(),
         clarified: ledger.clarified.clone(),
-        lessons_given: case.input.lessons.clone(),
-        lessons_search: case.input.lessons_search.clone(),
+        lessons_given: setup.input.lessons.clone(),
+        lessons_search: setup.input.lessons_search.clone(),
         lessons_drawn: ledger.lessons.clone(),
         hooks: ledger.hooks.clone(),
         phases: ledger.phases.clone(),
@@ -149,11 +150,11 @@ pub(super) fn of(case: &Case, ledger: &Ledger, hidden: &Evidence) -> SolveResult
 }
 
 /// What the given tests showed; tests that nobody ran are no missing tests.
-pub(super) fn given_words(case: &Case, one: &Candidate) -> String {
-    one.given.clone().unless_given(&case.input.tests).words()
+pub(super) fn given_words(setup: &Setup, one: &Candidate) -> String {
+    one.given.clone().unless_given(&setup.input.tests).words()
 }
 
-fn candidate(case: &Case, one: &Candidate, ledger: &Ledger) -> CandidateResult {
+fn candidate(setup: &Setup, one: &Candidate, ledger: &Ledger) -> CandidateResult {
     CandidateResult {
         label: one.label.clone(),
         owner: one.owner.to_string(),
@@ -161,7 +162,7 @@ fn candidate(case: &Case, one: &Candidate, ledger: &Ledger) -> CandidateResult {
         version: one.version,
         code: one.code.clone(),
         tests: one.given.count(),
-        tests_words: given_words(case, one),
+        tests_words: given_words(setup, one),
         own_tests_words: one.own.words(),
         lints: one.lints,
         attempts: one.attempts,
@@ -169,7 +170,7 @@ fn candidate(case: &Case, one: &Candidate, ledger: &Ledger) -> CandidateResult {
         reflections: one.reflections.clone(),
         claims: one.claims.clone(),
         blocked_by: one
-            .blocked_by(case.owners_answer())
+            .blocked_by(setup.owners_answer())
             .into_iter()
             .map(|id| id.0.clone())
             .collect(),

@@ -3,10 +3,11 @@
 
 use super::{
     candidates::{Candidate, labels},
-    case::{Input, Phase},
+    config::Phase,
     evidence::Evidence,
+    input::Input,
     lints::Linter,
-    prompts::Case,
+    prompts::Setup,
     replies::Rated,
 };
 use crate::{
@@ -141,9 +142,9 @@ pub struct Trial {
 
 impl Ledger {
     /// Nothing yet.
-    pub fn new(debate: &Debate, case: &Case) -> Self {
-        let makers: Vec<Arc<str>> = case
-            .seats
+    pub fn new(debate: &Debate, setup: &Setup) -> Self {
+        let makers: Vec<Arc<str>> = setup
+            .roles
             .makers
             .iter()
             .map(|agent| agent.name.clone())
@@ -201,7 +202,7 @@ impl Ledger {
         &mut self,
         debate: &Debate,
         step: &Step,
-        case: &Case,
+        setup: &Setup,
         owner: &str,
         quality: Option<f64>,
     ) -> Result<(), Stop> {
@@ -213,12 +214,12 @@ impl Ledger {
             name: format!("lint {version}"),
             ..step.clone()
         };
-        let lints = self.lint(debate, case, &linting, owner, code).await?;
+        let lints = self.lint(debate, setup, &linting, owner, code).await?;
         let Some(candidate) = self.of_mut(owner) else {
             return Ok(());
         };
         candidate.lints = lints;
-        let recorded = candidate.recorded(version, &case.input.language, quality);
+        let recorded = candidate.recorded(version, &setup.input.language, quality);
         let place = step.place(Some(&candidate.owner));
         self.versions = version;
         debate
@@ -231,20 +232,20 @@ impl Ledger {
     async fn lint(
         &mut self,
         debate: &Debate,
-        case: &Case,
+        setup: &Setup,
         step: &Step,
         owner: &str,
         code: String,
     ) -> Result<Option<u32>, Stop> {
         let hash = Hash::of(code.as_bytes()).0;
-        let linter = Linter::of(&case.input.language, &case.config).filter(|_| !self.unlinted);
+        let linter = Linter::of(&setup.input.language, &setup.config).filter(|_| !self.unlinted);
         let Some(linter) = linter else {
             return Ok(None);
         };
         if let Some(known) = self.linted.get(&hash) {
             return Ok(*known);
         }
-        let job = case.job(
+        let job = setup.job(
             code,
             Work::Command(Command {
                 argv: linter.argv.clone(),
@@ -264,7 +265,7 @@ impl Ledger {
     pub async fn run(
         &mut self,
         debate: &Debate,
-        case: &Case,
+        setup: &Setup,
         step: &Step,
         trials: Vec<Trial>,
     ) -> Result<Vec<Evidence>, Stop> {
@@ -272,7 +273,7 @@ impl Ledger {
             if trial.tests.trim().is_empty() {
                 return Ok(Evidence::NoTests);
             }
-            let job = case.job(
+            let job = setup.job(
                 trial.code,
                 Work::Tests(Tests {
                     text: trial.tests,
@@ -316,7 +317,7 @@ impl Ledger {
     }
 }
 
-impl Case {
+impl Setup {
     /// What the tools of whoever writes or criticises work with.
     pub fn toolbox(&self) -> Toolbox {
         let Input {

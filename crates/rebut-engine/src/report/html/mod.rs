@@ -8,10 +8,10 @@ mod ledger;
 mod look;
 mod markup;
 mod prose;
+mod result_card;
 mod river;
 mod river_svg;
 mod rounds;
-mod scored;
 mod slope;
 mod verdict;
 
@@ -19,15 +19,17 @@ use super::markdown::transcript;
 use crate::{
     clean::{on_one_line, shortened},
     event::Started,
-    formats::{Format, ending_word, evaluate::scores::shown},
+    formats::{Format, ending_word},
     record::Hash,
+    report::shown,
     view::View,
 };
 use base64::{Engine as _, engine::general_purpose::STANDARD};
 use look::Look;
-use markup::Markup;
+pub use markup::Markup;
+pub use result_card::ResultCard;
+use result_card::card_of;
 use river::River;
-use scored::Scored;
 use slope::Slope;
 
 const PAGE_STYLE: &str = include_str!("page.css");
@@ -188,14 +190,14 @@ fn body(page: &mut Markup, view: &View, started: &Started, topic: &str) {
     let reading = Format::of(view).and_then(|format| format.reading);
     page.within("main", &[], |page| {
         verdict::write(page, view, started);
-        let has_scores = Scored::of(view).map_or(!slopes.is_empty(), |scored| scored.has_reasons());
+        let has_scores = card_of(view).map_or(!slopes.is_empty(), |card| card.has_reasons());
         contents(page, view, river.is_some(), has_scores, reading.is_some());
         if let Some(river) = &river {
             positions(page, river);
         }
         agreement::write(page, view);
-        match Scored::of(view) {
-            Some(scored) => scored.reasons(page),
+        match card_of(view) {
+            Some(card) => card.reasons(page),
             None if !slopes.is_empty() => scores(page, &slopes),
             None => {}
         }
@@ -224,7 +226,7 @@ fn said(view: &View, transcript: &str) -> String {
         .as_ref()
         .map(|outcome| ending_word(format, outcome))
         .unwrap_or_default();
-    let scores = if Scored::of(view).is_some() {
+    let scores = if card_of(view).is_some() {
         "Scores"
     } else {
         ""
@@ -283,7 +285,7 @@ fn contents(page: &mut Markup, view: &View, has_river: bool, has_scores: bool, h
         ("#agreement", "Agreement", agreement::is_there(view)),
         (
             "#scores",
-            if Scored::of(view).is_some() {
+            if card_of(view).is_some() {
                 "Why"
             } else {
                 "Scores"
@@ -320,7 +322,7 @@ fn contents(page: &mut Markup, view: &View, has_river: bool, has_scores: bool, h
 }
 
 /// A part of the page with its heading.
-fn section(page: &mut Markup, id: &str, heading: &str, fill: impl FnOnce(&mut Markup)) {
+pub fn section(page: &mut Markup, id: &str, heading: &str, fill: impl FnOnce(&mut Markup)) {
     page.within("section", &[("id", id)], |page| {
         page.element("h2", &[], heading);
         fill(page);
@@ -381,6 +383,14 @@ fn positions(page: &mut Markup, river: &River) {
         );
         page.close("details");
     });
+}
+
+/// The drawing of scores before and after, where there is something to draw.
+pub fn slopes(page: &mut Markup, view: &View) {
+    let slopes = Slope::all(view);
+    if slope::can_be_drawn(&slopes) {
+        slope::figure(page, &slopes);
+    }
 }
 
 fn scores(page: &mut Markup, slopes: &[Slope]) {

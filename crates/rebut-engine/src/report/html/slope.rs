@@ -6,7 +6,7 @@ use super::{
 };
 use crate::{
     clean::{on_one_line, shortened},
-    formats::evaluate::scores::{shown, signed},
+    report::{shown, signed},
     view::View,
 };
 

@@ -1,6 +1,6 @@
 //! The verdict card: what was decided, how sure, who disagrees; or honestly that nothing was.
 
-use super::{markup::Markup, named, scored};
+use super::{card_of, markup::Markup, named};
 use crate::{
     clean::{for_people, on_one_line},
     event::{Position, Started},
@@ -57,8 +57,8 @@ pub fn write(page: &mut Markup, view: &View, started: &Started) {
         |page| {
             page.element("p", &[("class", "word")], &word);
             page.element("p", &[("class", "big")], &outcome.summary);
-            match (scored::Scored::of(view), reading) {
-                (Some(scored), _) => scored.card(page, view),
+            match (card_of(view), reading) {
+                (Some(card), _) => card.card(page, view),
                 (None, Some(reading)) => lines(page, &(reading.lines)(view)),
                 (None, None) => counted(page, view, started, outcome),
             }

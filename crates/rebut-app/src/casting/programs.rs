@@ -1,4 +1,4 @@
-//! Who takes part in a challenge: a proposer, and challengers from different angles.
+//! Casting with agent programs: each plays its usual role, and the first role leads.
 
 use crate::{
     app::App,
@@ -6,29 +6,28 @@ use crate::{
     model_discovery::{self, Candidate, Found, Source},
     panel::{self, Panel, PanelRequest},
 };
-use rebut_engine::{clean::on_one_line, family::family_of};
+use rebut_engine::{
+    clean::on_one_line,
+    family::family_of,
+    formats::casting::{Casting, named_or},
+};
 use rebut_models::Registry;
-
-/// The roles when nobody says otherwise; the first proposes.
-const ROLES: [&str; 4] = ["proposer", "architect", "operator", "adversary"];
 
 /// Who takes part. Without a word about it, programs in which somebody is signed in challenge, each
 /// from its usual angle.
-pub async fn cast(app: &App, registry: &Registry, args: &PanelRequest) -> Result<Panel, AppError> {
+pub async fn cast(
+    app: &App,
+    registry: &Registry,
+    args: &PanelRequest,
+    casting: &Casting,
+) -> Result<Panel, AppError> {
     let mut args = args.clone();
-    // The challengers were named; somebody has to propose.
-    if args.judges.first().is_some_and(|first| first != ROLES[0]) {
-        args.judges.insert(0, ROLES[0].to_owned());
-    }
-    if !panel::wants_auto(&args, &app.config, &ROLES)? {
-        return panel::choose(&args, &app.config, &app.project(), Found::default(), &ROLES);
+    let usual = casting.usual;
+    if !panel::wants_auto(&args, &app.config, usual)? {
+        return panel::choose(&args, &app.config, &app.project(), Found::default(), usual);
     }
     let (_, named) = panel::split_models(&args.models)?;
-    let roles: Vec<String> = if args.judges.is_empty() {
-        ROLES.map(str::to_owned).to_vec()
-    } else {
-        args.judges.clone()
-    };
+    let roles = named_or(usual, &args.judges);
     let open: Vec<&str> = roles
         .iter()
         .map(String::as_str)
@@ -36,7 +35,7 @@ pub async fn cast(app: &App, registry: &Registry, args: &PanelRequest) -> Result
         .collect();
     let found = app.found(registry).await;
     let nobody = found.nobody();
-    let seated = seat(&open, found.candidates);
+    let seated = seat(casting, &open, found.candidates);
     let chosen = words(&seated).unwrap_or(nobody);
     args.models.extend(seated.iter().map(|(role, candidate)| {
         format!(
@@ -44,33 +43,36 @@ pub async fn cast(app: &App, registry: &Registry, args: &PanelRequest) -> Result
             candidate.as_ref().map_or("rehearsal", |one| &one.model)
         )
     }));
-    let panel = panel::choose(&args, &app.config, &app.project(), Found::default(), &ROLES)?;
+    let panel = panel::choose(&args, &app.config, &app.project(), Found::default(), usual)?;
     Ok(Panel { chosen, ..panel })
 }
 
-/// The program that usually takes an angle.
-const USUAL: [(&str, &str); 3] = [
-    ("architect", "cli:gemini"),
-    ("operator", "cli:codex"),
-    ("adversary", "cli:qwen"),
-];
-
 /// A model for each role, or none for anybody when there is nobody: programs challenge, from their
 /// usual angle where it is free; what is left goes to models of other families, and then round.
-fn seat<'a>(roles: &[&'a str], mut free: Vec<Candidate>) -> Vec<(&'a str, Option<Candidate>)> {
+fn seat<'a>(
+    casting: &Casting,
+    roles: &[&'a str],
+    mut free: Vec<Candidate>,
+) -> Vec<(&'a str, Option<Candidate>)> {
+    let leads = |role: &str| casting.usual.first() == Some(&role);
     let everybody = free.clone();
     let mut seats: Vec<(&str, Option<Candidate>)> =
         roles.iter().map(|role| (*role, None)).collect();
     let take = |free: &mut Vec<Candidate>, fits: &dyn Fn(&Candidate) -> bool| {
         free.iter().position(fits).map(|at| free.remove(at))
     };
-    let is_usual = |one: &Candidate| USUAL.iter().any(|(_, program)| one.model == *program);
+    let is_usual = |one: &Candidate| {
+        casting
+            .programs
+            .iter()
+            .any(|(_, program)| one.model == *program)
+    };
     let is_program = |one: &Candidate| one.source == Source::SignedIn;
     for (role, seat) in &mut seats {
-        *seat = match USUAL.iter().find(|(angle, _)| angle == role) {
+        *seat = match casting.programs.iter().find(|(angle, _)| angle == role) {
             Some((_, program)) => take(&mut free, &|one| one.model == *program),
             // The best: whoever has a key, else whoever has no angle of its own.
-            None if *role == ROLES[0] => {
+            None if leads(role) => {
                 let keyed = take(&mut free, &|one| one.source == Source::Key);
                 keyed.or_else(|| take(&mut free, &|one| !is_usual(one)))
             }
@@ -79,7 +81,7 @@ fn seat<'a>(roles: &[&'a str], mut free: Vec<Candidate>) -> Vec<(&'a str, Option
     }
     for (_, seat) in seats
         .iter_mut()
-        .filter(|(role, seat)| seat.is_none() && *role != ROLES[0])
+        .filter(|(role, seat)| seat.is_none() && !leads(role))
     {
         *seat = take(&mut free, &is_program);
     }
@@ -127,6 +129,7 @@ fn words(seats: &[(&str, Option<Candidate>)]) -> Option<String> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use rebut_engine::formats::challenge;
 
     /// Who is there (`!` signed in, `~` a local server, else by key), and who sits as proposer,
     /// architect, operator and adversary.
@@ -183,7 +186,8 @@ mod tests {
                     source: Source::Key,
                 },
             });
-            let seats = seat(&ROLES, candidates.collect());
+            let casting = challenge::FORMAT.casting;
+            let seats = seat(&casting, casting.usual, candidates.collect());
             let models: Vec<String> = seats
                 .iter()
                 .map(|(_, seat)| {

@@ -2,25 +2,18 @@
 //! card, and why further below.
 
 use super::{
-    markup::Markup,
-    section,
-    slope::{self, Slope},
+    EvaluateResult,
+    evidence::Quoted,
+    render::{remarks, verdict_words},
+    result::TopicRound,
+    state::Totals,
 };
 use crate::{
     clean::on_one_line,
-    formats::evaluate::{
-        EvaluateResult,
-        evidence::Quoted,
-        render::{remarks, verdict_words},
-        result::TopicRound,
-        scores::{Totals, shown, signed},
-    },
+    report::{Markup, ResultCard, section, shown, signed, slopes},
     view::View,
 };
 use serde::Deserialize;
-
-/// The result of an evaluation.
-pub struct Scored(EvaluateResult);
 
 /// The columns of the card's table, and whether numbers stand in them.
 const COLUMNS: &[(&str, bool)] = &[
@@ -32,21 +25,17 @@ const COLUMNS: &[(&str, bool)] = &[
     ("Change", true),
 ];
 
-impl Scored {
-    /// What a debate found, if it is an ended evaluation.
-    pub fn of(view: &View) -> Option<Self> {
-        if view.started.as_ref()?.format != crate::formats::evaluate::FORMAT.name {
-            return None;
-        }
-        EvaluateResult::deserialize(&view.outcome.as_ref()?.result)
-            .ok()
-            .map(Self)
-    }
+/// The card of an evaluation that has ended.
+pub fn of(view: &View) -> Option<Box<dyn ResultCard>> {
+    let result = EvaluateResult::deserialize(&view.outcome.as_ref()?.result).ok()?;
+    Some(Box::new(result))
+}
 
+impl ResultCard for EvaluateResult {
     /// Writes the scores by topic, their drawing, and what a reader should know besides.
-    pub fn card(&self, page: &mut Markup, view: &View) {
-        let mut rows: Vec<Vec<String>> = self.0.rounds.iter().map(row).collect();
-        if let Some(Totals { pre, post, delta }) = self.0.totals {
+    fn card(&self, page: &mut Markup, view: &View) {
+        let mut rows: Vec<Vec<String>> = self.rounds.iter().map(row).collect();
+        if let Some(Totals { pre, post, delta }) = self.totals {
             rows.push(vec![
                 "Total".to_owned(),
                 String::new(),
@@ -61,14 +50,11 @@ impl Scored {
                 "What each topic did to the scores",
                 COLUMNS,
                 &rows,
-                self.0.totals.is_some(),
+                self.totals.is_some(),
             );
         }
-        let slopes = Slope::all(view);
-        if slope::can_be_drawn(&slopes) {
-            slope::figure(page, &slopes);
-        }
-        let remarks = remarks(&self.0);
+        slopes(page, view);
+        let remarks = remarks(self);
         if !remarks.is_empty() {
             page.within("ul", &[], |page| {
                 remarks
@@ -79,17 +65,17 @@ impl Scored {
     }
 
     /// Whether there is a score to give reasons for.
-    pub fn has_reasons(&self) -> bool {
-        !self.0.scores.is_empty()
+    fn has_reasons(&self) -> bool {
+        !self.scores.is_empty()
     }
 
     /// Writes why each score is what it is.
-    pub fn reasons(&self, page: &mut Markup) {
+    fn reasons(&self, page: &mut Markup) {
         if !self.has_reasons() {
             return;
         }
         section(page, "scores", "Why the scores are what they are", |page| {
-            let rows = self.0.scores.iter().map(|(category, scored)| {
+            let rows = self.scores.iter().map(|(category, scored)| {
                 let confidence = format!(
                     "{:.2} → {:.2}",
                     scored.confidence_pre, scored.confidence_post
@@ -101,8 +87,8 @@ impl Scored {
                 &["Category", "Confidence in it", "Why"],
                 rows,
             );
-            if !self.0.evaluation.is_empty() {
-                let rows = self.0.evaluation.iter().map(|(category, scored)| {
+            if !self.evaluation.is_empty() {
+                let rows = self.evaluation.iter().map(|(category, scored)| {
                     vec![
                         category.clone(),
                         shown(scored.score),

@@ -1,20 +1,21 @@
-//! Candidates are written: generators test their own code, meet the given tests, reflect on
-//! failures and try again.
+//! Proposal: candidates meet the given tests; authors reflect on failures, try again, and draw
+//! lessons.
 
-use super::{
-    candidates::Candidate,
-    case::Phase,
-    evidence::Evidence,
-    prompts::Case,
-    replies::Lesson,
-    state::{Drawn, Happened, Ledger, Trial, many, step},
-};
+use super::trials::{Which, record_all, run_tests, shared_words};
 use crate::{
     agent::Agent,
     debate::{Debate, ReplyFrom, Step},
     error::Stop,
     event::Event,
     facts::{LessonRecorded, ReflectionRecorded},
+    formats::solve::{
+        candidates::Candidate,
+        config::Phase,
+        evidence::Evidence,
+        prompts::Setup,
+        replies::Lesson,
+        state::{Drawn, Happened, Ledger, many, step},
+    },
     moves::{
         reflect::{Next, Reflected, next},
         tools::round_with_tools,
@@ -22,138 +23,19 @@ use crate::{
 };
 use std::{collections::BTreeMap, sync::Arc};
 
-/// Self-evolvement: each generator writes code and tests, runs them, and mends until they hold or
-/// its refinements are used up.
-pub async fn evolve(debate: &Debate, case: &Case, ledger: &mut Ledger) -> Result<Happened, Stop> {
-    let mut writers: Vec<&Agent> = case.seats.makers.iter().collect();
-    for round in 1..=case.config.self_refinements + 1 {
-        let writing = step(
-            format!("self-evolvement {round}"),
-            Phase::SelfEvolvement,
-            round,
-        );
-        let ask =
-            |agent: &Agent, notes: &str| case.evolve(debate, agent, notes, ledger.of(&agent.name));
-        let heard = round_with_tools(debate, &writing, &writers, ask, &case.toolbox()).await?;
-        for ReplyFrom { agent, turn, reply } in &heard.said {
-            let candidate = ledger.entered(agent);
-            candidate.take(reply.code.clone(), turn);
-            candidate.approach.clone_from(&reply.approach);
-            candidate.own_tests.clone_from(&reply.tests);
-        }
-        let authors: Vec<Arc<str>> = heard.said.iter().map(|said| said.agent.clone()).collect();
-        let testing = step(format!("self-test {round}"), Phase::SelfEvolvement, round);
-        run_tests(debate, case, ledger, &testing, &authors, Which::Own).await?;
-        record_all(debate, case, ledger, &writing, &authors).await?;
-        // Whoever was missing now is not asked to mend what it did not write.
-        let failed = |agent: &&Agent| {
-            authors.contains(&agent.name)
-                && ledger
-                    .of(&agent.name)
-                    .is_some_and(|one| one.own.passed() == Some(false))
-        };
-        writers.retain(failed);
-        if writers.is_empty() {
-            break;
-        }
-    }
-    let (all, passed) = (
-        ledger.candidates.len(),
-        ledger
-            .candidates
-            .iter()
-            .filter(|one| one.own.all_passed())
-            .count(),
-    );
-    let words = format!(
-        "{passed} of {} hold their authors' own tests{}",
-        many(all, "candidate"),
-        shared_words(ledger, |one| &one.own)
-    );
-    Ok(Happened {
-        words,
-        as_expected: all == case.seats.makers.len() && passed == all,
-    })
-}
-
-/// Which tests are run.
-#[derive(Clone, Copy, PartialEq, Eq)]
-enum Which {
-    /// Those of each author.
-    Own,
-    /// Those that are given.
-    Given,
-}
-
-/// Runs tests on candidates and enters what they show.
-async fn run_tests(
-    debate: &Debate,
-    case: &Case,
-    ledger: &mut Ledger,
-    step: &Step,
-    owners: &[Arc<str>],
-    which: Which,
-) -> Result<(), Stop> {
-    let of = |owner: &Arc<str>| {
-        ledger
-            .of(owner)
-            .map(|one| (one.owner.clone(), one.code.clone(), one.own_tests.clone()))
-    };
-    let texts: Vec<(Arc<str>, String, String)> = owners.iter().filter_map(of).collect();
-    let trial = |(owner, code, own): (Arc<str>, String, String)| match which {
-        Which::Own => Trial {
-            owner,
-            code,
-            tests: own,
-            style: None,
-        },
-        Which::Given => Trial {
-            owner,
-            code,
-            tests: case.input.tests.clone(),
-            style: case.input.style,
-        },
-    };
-    let trials: Vec<Trial> = texts.into_iter().map(trial).collect();
-    let found = ledger.run(debate, case, step, trials).await?;
-    for (owner, evidence) in owners.iter().zip(found) {
-        if let Some(candidate) = ledger.of_mut(owner) {
-            *(if which == Which::Own {
-                &mut candidate.own
-            } else {
-                &mut candidate.given
-            }) = evidence;
-        }
-    }
-    Ok(())
-}
-
-async fn record_all(
-    debate: &Debate,
-    case: &Case,
-    ledger: &mut Ledger,
-    step: &Step,
-    owners: &[Arc<str>],
-) -> Result<(), Stop> {
-    for owner in owners {
-        ledger.record(debate, step, case, owner, None).await?;
-    }
-    Ok(())
-}
-
 /// Proposal: whoever has no code yet writes it; all meet the given tests; whoever fails reflects
 /// and tries again. `name` and `most` are `draft` and 1 where the phase is switched off but
 /// somebody has to write.
 pub async fn propose(
     debate: &Debate,
-    case: &Case,
+    setup: &Setup,
     ledger: &mut Ledger,
     name: &str,
     most: u32,
 ) -> Result<Happened, Stop> {
     let mut best: BTreeMap<Arc<str>, Candidate> = BTreeMap::new();
-    let mut writers: Vec<&Agent> = case
-        .seats
+    let mut writers: Vec<&Agent> = setup
+        .roles
         .makers
         .iter()
         .filter(|agent| ledger.of(&agent.name).is_none())
@@ -164,7 +46,7 @@ pub async fn propose(
             Phase::Proposal,
             2 * attempt - 1,
         );
-        let mut tried = write(debate, case, ledger, &writing, &writers).await?;
+        let mut tried = write(debate, setup, ledger, &writing, &writers).await?;
         if attempt == 1 {
             // Code from self-evolvement is a first attempt too.
             tried = ledger
@@ -178,8 +60,8 @@ pub async fn propose(
             Phase::Proposal,
             2 * attempt - 1,
         );
-        run_tests(debate, case, ledger, &testing, &tried, Which::Given).await?;
-        record_all(debate, case, ledger, &writing, &tried).await?;
+        run_tests(debate, setup, ledger, &testing, &tried, Which::Given).await?;
+        record_all(debate, setup, ledger, &writing, &tried).await?;
         for candidate in ledger
             .candidates
             .iter_mut()
@@ -194,7 +76,7 @@ pub async fn propose(
                 best.insert(candidate.owner.clone(), candidate.clone());
             }
         }
-        writers = reflect(debate, case, ledger, attempt, most, &tried).await?;
+        writers = reflect(debate, setup, ledger, attempt, most, &tried).await?;
         if writers.is_empty() {
             break;
         }
@@ -212,13 +94,13 @@ pub async fn propose(
             };
         }
     }
-    Ok(proposed(case, ledger))
+    Ok(proposed(setup, ledger))
 }
 
 /// Asks writers for code. Who delivered.
 async fn write(
     debate: &Debate,
-    case: &Case,
+    setup: &Setup,
     ledger: &mut Ledger,
     writing: &Step,
     writers: &[&Agent],
@@ -227,8 +109,8 @@ async fn write(
         return Ok(Vec::new());
     }
     let ask =
-        |agent: &Agent, notes: &str| case.propose(debate, agent, notes, ledger.of(&agent.name));
-    let heard = round_with_tools(debate, writing, writers, ask, &case.toolbox()).await?;
+        |agent: &Agent, notes: &str| setup.propose(debate, agent, notes, ledger.of(&agent.name));
+    let heard = round_with_tools(debate, writing, writers, ask, &setup.toolbox()).await?;
     for ReplyFrom { agent, turn, reply } in &heard.said {
         let candidate = ledger.entered(agent);
         candidate.take(reply.code.clone(), turn);
@@ -246,13 +128,13 @@ async fn write(
 /// nobody does.
 async fn reflect<'a>(
     debate: &Debate,
-    case: &'a Case,
+    setup: &'a Setup,
     ledger: &mut Ledger,
     attempt: u32,
     most: u32,
     tried: &[Arc<str>],
 ) -> Result<Vec<&'a Agent>, Stop> {
-    let give_up_below = case.config.give_up_below;
+    let give_up_below = setup.config.give_up_below;
     for candidate in ledger
         .candidates
         .iter_mut()
@@ -269,7 +151,7 @@ async fn reflect<'a>(
                 .of(&agent.name)
                 .is_some_and(|one| one.attempts_ended.is_empty())
     };
-    let failed: Vec<&Agent> = case.seats.makers.iter().filter(fails).collect();
+    let failed: Vec<&Agent> = setup.roles.makers.iter().filter(fails).collect();
     if failed.is_empty() {
         return Ok(Vec::new());
     }
@@ -280,9 +162,9 @@ async fn reflect<'a>(
     );
     let ask = |agent: &Agent, notes: &str| {
         let failed = ledger.of(&agent.name).cloned().unwrap_or_default();
-        case.reflect(debate, agent, notes, &failed)
+        setup.reflect(debate, agent, notes, &failed)
     };
-    let heard = round_with_tools(debate, &reflecting, &failed, ask, &case.toolbox()).await?;
+    let heard = round_with_tools(debate, &reflecting, &failed, ask, &setup.toolbox()).await?;
     for ReplyFrom { agent, reply, .. } in heard.said {
         let recorded = ReflectionRecorded {
             attempt,
@@ -346,16 +228,7 @@ fn ended(follows: Next, given: &Evidence) -> String {
     }
 }
 
-/// How many of those that hold everything could have forged it; nothing where none could.
-fn shared_words(ledger: &Ledger, evidence: impl Fn(&Candidate) -> &Evidence) -> String {
-    let is_shared = |one: &&Candidate| evidence(one).all_passed() && evidence(one).is_shared();
-    match ledger.candidates.iter().filter(is_shared).count() {
-        0 => String::new(),
-        shared => format!("; {shared} of these in the same process (could be forged)"),
-    }
-}
-
-fn proposed(case: &Case, ledger: &Ledger) -> Happened {
+fn proposed(setup: &Setup, ledger: &Ledger) -> Happened {
     let (all, passed) = (
         ledger.candidates.len(),
         ledger
@@ -364,8 +237,8 @@ fn proposed(case: &Case, ledger: &Ledger) -> Happened {
             .filter(|one| one.given.all_passed())
             .count(),
     );
-    let full = all == case.seats.makers.len();
-    if case.input.tests.trim().is_empty() {
+    let full = all == setup.roles.makers.len();
+    if setup.input.tests.trim().is_empty() {
         return Happened {
             words: format!(
                 "{}; no tests are given, so none is shown to pass",
@@ -386,22 +259,22 @@ fn proposed(case: &Case, ledger: &Ledger) -> Happened {
 
 /// Whoever failed first and passed then draws a lesson that helps elsewhere. It is verified: the
 /// attempt after it passed.
-pub async fn learn(debate: &Debate, case: &Case, ledger: &mut Ledger) -> Result<(), Stop> {
+pub async fn learn(debate: &Debate, setup: &Setup, ledger: &mut Ledger) -> Result<(), Stop> {
     let recovered = |agent: &&Agent| {
         ledger
             .of(&agent.name)
             .is_some_and(|one| one.recovered && one.given.all_passed())
     };
-    let learners: Vec<&Agent> = case.seats.makers.iter().filter(recovered).collect();
-    if !case.config.lessons || learners.is_empty() {
+    let learners: Vec<&Agent> = setup.roles.makers.iter().filter(recovered).collect();
+    if !setup.config.lessons || learners.is_empty() {
         return Ok(());
     }
-    let lesson = step("lesson", Phase::Proposal, 2 * case.config.max_attempts);
+    let lesson = step("lesson", Phase::Proposal, 2 * setup.config.max_attempts);
     let ask = |agent: &Agent, notes: &str| {
         let candidate = ledger.of(&agent.name).cloned().unwrap_or_default();
-        case.learn(debate, agent, notes, &candidate)
+        setup.learn(debate, agent, notes, &candidate)
     };
-    let heard = round_with_tools(debate, &lesson, &learners, ask, &case.toolbox()).await?;
+    let heard = round_with_tools(debate, &lesson, &learners, ask, &setup.toolbox()).await?;
     for ReplyFrom {
         agent,
         reply: Lesson {

@@ -43,7 +43,7 @@ const DUTIES: &[(&str, &[Duty])] = &[
 
 /// Who sits where; agents by reference, in the order of the panel.
 #[derive(Clone, Debug)]
-pub struct Seats {
+pub struct Roles {
     /// Who writes candidates; never empty.
     pub makers: Vec<Agent>,
     /// Who criticises others' candidates.
@@ -62,8 +62,8 @@ pub struct Seats {
     pub instructor: Option<Agent>,
 }
 
-impl Seats {
-    /// The seats of a panel; `None` for an empty one.
+impl Roles {
+    /// The roles of a panel; `None` for an empty one.
     pub fn of(agents: &[Agent]) -> Option<Self> {
         let with = |duty: Duty| {
             agents
@@ -151,7 +151,7 @@ mod tests {
     }
 
     #[test]
-    fn every_panel_fills_its_seats() {
+    fn every_panel_fills_its_roles() {
         let names = |agents: &[Agent]| {
             agents
                 .iter()
@@ -226,20 +226,19 @@ mod tests {
             ),
         ];
         for (roles, makers, critics, reds, tester, instructor) in rows {
-            let seats = Seats::of(&panel(roles)).expect("seats");
-            assert_eq!(names(&seats.makers), makers, "{roles:?} make");
-            assert_eq!(names(&seats.critics), critics, "{roles:?} criticise");
-            assert_eq!(names(&seats.reds), reds, "{roles:?} attack");
-            assert_eq!(&*seats.tester.name, tester, "{roles:?} test");
+            let who = Roles::of(&panel(roles)).expect("roles");
+            assert_eq!(names(&who.makers), makers, "{roles:?} make");
+            assert_eq!(names(&who.critics), critics, "{roles:?} criticise");
+            assert_eq!(names(&who.reds), reds, "{roles:?} attack");
+            assert_eq!(&*who.tester.name, tester, "{roles:?} test");
             assert_eq!(
-                seats
-                    .instructor
+                who.instructor
                     .map_or(String::new(), |agent| agent.name.to_string()),
                 instructor,
                 "{roles:?} instruct"
             );
         }
-        assert!(Seats::of(&[]).is_none());
+        assert!(Roles::of(&[]).is_none());
     }
 
     #[test]

@@ -2,18 +2,21 @@
 //! is patched is shown by runs alone.
 
 use super::{
-    candidates::{Attack, Candidate},
-    case::Phase,
-    debating::{agent_named, attempt, watchers},
-    evidence::Evidence,
-    prompts::Case,
-    replies::{Defence, Stand},
-    state::{Happened, Ledger, Trial, many, step},
+    trials::attempt,
+    watchers::{agent_named, watchers},
 };
 use crate::{
     agent::Agent,
     debate::{Debate, ReplyFrom},
     error::Stop,
+    formats::solve::{
+        candidates::{Attack, Candidate},
+        config::Phase,
+        evidence::Evidence,
+        prompts::Setup,
+        replies::{Defence, Stand},
+        state::{Happened, Ledger, Trial, many, step},
+    },
     moves::{
         quotes::Source,
         red_blue::{AttackState, falls, goes_on, is_shown},
@@ -26,18 +29,18 @@ use std::sync::Arc;
 /// The phase: rounds of attack and defence, until red finds nothing new or the rounds are used up.
 pub async fn adversarial(
     debate: &Debate,
-    case: &Case,
+    setup: &Setup,
     ledger: &mut Ledger,
 ) -> Result<Happened, Stop> {
-    for round in 1..=case.config.adversarial_rounds {
-        let found = attack(debate, case, ledger, round).await?;
+    for round in 1..=setup.config.adversarial_rounds {
+        let found = attack(debate, setup, ledger, round).await?;
         let shown: Vec<Arc<str>> = ledger
             .candidates
             .iter()
             .filter(|one| found.iter().any(|(owner, _)| *owner == one.owner))
             .map(|one| one.owner.clone())
             .collect();
-        defend(debate, case, ledger, round, &shown).await?;
+        defend(debate, setup, ledger, round, &shown).await?;
         let all = ledger
             .candidates
             .iter()
@@ -46,7 +49,7 @@ pub async fn adversarial(
         let confirmed = all
             .filter(|one| matches!(one.state, AttackState::Confirmed | AttackState::Patched))
             .count();
-        if !goes_on(round, case.config.adversarial_rounds, confirmed) {
+        if !goes_on(round, setup.config.adversarial_rounds, confirmed) {
             break;
         }
     }
@@ -73,11 +76,11 @@ pub async fn adversarial(
 /// Red speaks and its tests run. The attacks that a run showed, with whose candidate they hit.
 async fn attack(
     debate: &Debate,
-    case: &Case,
+    setup: &Setup,
     ledger: &mut Ledger,
     round: u32,
 ) -> Result<Vec<(Arc<str>, String)>, Stop> {
-    let reds = watchers(debate, case, ledger, &case.seats.reds)?;
+    let reds = watchers(debate, setup, ledger, &setup.roles.reds)?;
     if reds.is_empty() {
         return Ok(Vec::new());
     }
@@ -86,11 +89,11 @@ async fn attack(
             .iter()
             .find(|(red, _)| red.name == agent.name)
             .map_or(&[][..], |(_, seen)| seen);
-        case.strike(debate, agent, notes, seen)
+        setup.strike(debate, agent, notes, seen)
     };
     let striking = step(format!("attack {round}"), Phase::Adversarial, round);
     let who: Vec<&Agent> = reds.iter().map(|(red, _)| *red).collect();
-    let heard = round_with_tools(debate, &striking, &who, ask, &case.toolbox()).await?;
+    let heard = round_with_tools(debate, &striking, &who, ask, &setup.toolbox()).await?;
     let mut shown = Vec::new();
     for ReplyFrom { agent, reply, .. } in heard.said {
         for attacked in reply.attacks {
@@ -110,7 +113,7 @@ async fn attack(
             };
             let testing = step(format!("attack-test {id}"), Phase::Adversarial, round);
             let evidence = ledger
-                .run(debate, case, &testing, vec![trial])
+                .run(debate, setup, &testing, vec![trial])
                 .await?
                 .pop()
                 .unwrap_or_default();
@@ -151,16 +154,16 @@ async fn attack(
 /// patches tried, one after another.
 async fn defend(
     debate: &Debate,
-    case: &Case,
+    setup: &Setup,
     ledger: &mut Ledger,
     round: u32,
     hit: &[Arc<str>],
 ) -> Result<(), Stop> {
-    let toolbox = &case.toolbox();
+    let toolbox = &setup.toolbox();
     let turns = hit.iter().filter_map(|owner| {
         let candidate = ledger.of(owner)?;
-        let blue = case
-            .seats
+        let blue = setup
+            .roles
             .blue
             .as_ref()
             .or_else(|| agent_named(debate, owner))?;
@@ -170,7 +173,7 @@ async fn defend(
             Phase::Adversarial,
             round,
         );
-        let ask = case.defend(debate, blue, candidate, &shown);
+        let ask = setup.defend(debate, blue, candidate, &shown);
         Some(async move {
             turn_with_tools(debate, &defending, blue, ask, toolbox)
                 .await
@@ -181,8 +184,8 @@ async fn defend(
     for answer in answers {
         // Without an answer the attacks stand.
         let (owner, Ok(said)) = answer? else { continue };
-        rule(debate, case, ledger, round, &owner, &said.reply).await?;
-        patch(debate, case, ledger, round, &owner, said).await?;
+        rule(debate, setup, ledger, round, &owner, &said.reply).await?;
+        patch(debate, setup, ledger, round, &owner, said).await?;
     }
     Ok(())
 }
@@ -190,13 +193,13 @@ async fn defend(
 /// Contested attacks fall by a quotation that stands and a judge that agrees, both together.
 async fn rule(
     debate: &Debate,
-    case: &Case,
+    setup: &Setup,
     ledger: &mut Ledger,
     round: u32,
     owner: &Arc<str>,
     reply: &Defence,
 ) -> Result<(), Stop> {
-    let source = Source::new(&case.source());
+    let source = Source::new(&setup.source());
     let Some(candidate) = ledger.of(owner).cloned() else {
         return Ok(());
     };
@@ -213,9 +216,9 @@ async fn rule(
             ))
         })
         .collect();
-    let blue = case.seats.blue.as_ref().map_or(owner, |blue| &blue.name);
-    let judge = case
-        .seats
+    let blue = setup.roles.blue.as_ref().map_or(owner, |blue| &blue.name);
+    let judge = setup
+        .roles
         .judge
         .as_ref()
         .filter(|judge| judge.name != *owner && judge.name != *blue);
@@ -227,8 +230,8 @@ async fn rule(
         Phase::Adversarial,
         round,
     );
-    let ask = case.rule(debate, judge, &contested);
-    let Ok(said) = turn_with_tools(debate, &ruling, judge, ask, &case.toolbox()).await? else {
+    let ask = setup.rule(debate, judge, &contested);
+    let Ok(said) = turn_with_tools(debate, &ruling, judge, ask, &setup.toolbox()).await? else {
         return Ok(());
     };
     for (attack, _) in &contested {
@@ -253,7 +256,7 @@ async fn rule(
 /// code stays.
 async fn patch(
     debate: &Debate,
-    case: &Case,
+    setup: &Setup,
     ledger: &mut Ledger,
     round: u32,
     owner: &Arc<str>,
@@ -276,7 +279,7 @@ async fn patch(
         Phase::Adversarial,
         round,
     );
-    let tested = match attempt(debate, case, ledger, &patching, &before, &said.reply.code).await? {
+    let tested = match attempt(debate, setup, ledger, &patching, &before, &said.reply.code).await? {
         Ok(tested) => tested,
         Err(broken) => {
             ledger.refusals.push(format!(
@@ -303,7 +306,7 @@ async fn patch(
     candidate.take(said.reply.code, &said.turn);
     tested.enter(candidate);
     mark_patched(candidate, &mended);
-    ledger.record(debate, &patching, case, owner, None).await
+    ledger.record(debate, &patching, setup, owner, None).await
 }
 
 fn mark_patched(candidate: &mut Candidate, mended: &[String]) {

@@ -1,29 +1,24 @@
-//! The case of a decide debate: its input and settings, and the prompts made from them.
+//! The prompts of decide, made from its input and settings and from what was said so far.
 
 use super::{
-    replies::{OptionDraft, Recommendation, Response},
+    config::Config,
+    input::{Choice, Input, draft_options},
+    replies::{Recommendation, Response},
     state::Ledger,
 };
 use crate::{
-    agent::{Agent, Role},
-    debate::{Ask, Debate, Step},
+    agent::Agent,
+    debate::{Ask, Debate},
     error::Stop,
     formats::{
         peer_view::others_text,
-        question::{Choice, Input, context_of, options_text},
-        timeouts::check_seconds,
-        weights::Weights,
+        question::{context_of, options_text},
     },
     prompt,
     prompt::{Template, Word},
     reply::Schema,
-    topology::{Kind, Topology},
-    view::View,
-    voting::Threshold,
+    topology::Topology,
 };
-use schemars::JsonSchema;
-use serde::{Deserialize, Serialize};
-use serde_json::Value;
 use std::sync::Arc;
 
 prompt!(
@@ -80,65 +75,6 @@ prompt!(
     }
 );
 
-/// The settings of decide, with the defaults of its preset.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields)]
-pub struct Config {
-    /// Rounds at most; the first is blind.
-    pub max_rounds: u32,
-    /// The share the leading option needs.
-    pub consensus_threshold: f64,
-    /// Seconds a judge has for one turn.
-    pub timeout_per_judge: u64,
-    /// A judge keeps its lens even when it changes its option.
-    pub require_stance_maintenance: bool,
-    /// A change that names no valid claim of another judge does not count.
-    pub require_change_documentation: bool,
-    /// Judges that must have answered; 0 is more than half.
-    pub min_judges: usize,
-    /// What each judge's vote counts; equal if left out.
-    #[serde(default, skip_serializing_if = "Weights::is_empty")]
-    pub weights: Weights,
-    /// Who hears whom in later rounds.
-    pub topology: Kind,
-    /// Later rounds are spared when one changed nothing.
-    pub stop_when_stable: bool,
-}
-
-impl Default for Config {
-    fn default() -> Self {
-        toml::from_str(super::FORMAT.preset).expect("the compiled-in preset is tested to be valid")
-    }
-}
-
-impl Config {
-    /// How many of so many judges must answer.
-    pub fn quorum(&self, judges: usize) -> usize {
-        if self.min_judges == 0 {
-            judges / 2 + 1
-        } else {
-            self.min_judges
-        }
-    }
-
-    /// Reads settings and checks their ranges.
-    pub fn parse(config: &Value) -> Result<Self, String> {
-        let config = Self::deserialize(config).map_err(|error| format!("decide: {error}"))?;
-        Threshold::new(config.consensus_threshold)
-            .map_err(|problem| format!("consensus_threshold {problem}"))?;
-        check_seconds("timeout_per_judge", config.timeout_per_judge)?;
-        match config.max_rounds {
-            1..=20 => Ok(config),
-            rounds => Err(format!("max_rounds must be 1 to 20, not {rounds}")),
-        }
-    }
-
-    /// The threshold with its precision.
-    pub fn threshold(&self) -> Threshold {
-        Threshold::new(self.consensus_threshold).expect("checked when the settings were read")
-    }
-}
-
 /// What stands between two rounds: what everybody said, and who hears it.
 pub struct Hall<'a> {
     /// What was said.
@@ -147,8 +83,8 @@ pub struct Hall<'a> {
     pub topology: &'a Topology,
 }
 
-/// The case while it is debated.
-pub struct Case {
+/// The setup of a debate: its input and settings, checked, and what prompts need of them.
+pub struct Setup {
     /// The input, with drafted options where it had none, and without its context.
     pub input: Input,
     /// The settings.
@@ -160,12 +96,9 @@ pub struct Case {
     respond_schema: Schema,
 }
 
-impl Case {
-    /// The case of a debate. Drafts options first when there are none.
-    pub async fn of(debate: &Debate) -> Result<Self, Stop> {
-        let started = debate.started();
-        let mut input = Input::parse(&started.input).map_err(Stop::Broken)?;
-        let config = Config::parse(&started.config).map_err(Stop::Broken)?;
+impl Setup {
+    /// Drafts options first when there are none.
+    pub async fn of(debate: &Debate, mut input: Input, config: Config) -> Result<Self, Stop> {
         if input.options.is_empty() {
             input.options = draft_options(debate, &input).await?;
         }
@@ -177,7 +110,7 @@ impl Case {
             .collect();
         Ok(Self {
             options_text: options_text(&input.options),
-            judges: started.agents.len(),
+            judges: debate.agents().len(),
             recommend_schema: Schema::with_choices::<Recommendation>(&["option", "ranking"], &ids),
             respond_schema: Schema::with_choices::<Response>(&["option", "ranking"], &ids),
             ids: ids.into_iter().map(str::to_owned).collect(),
@@ -269,71 +202,6 @@ impl Case {
     }
 }
 
-/// The options of a debate as far as its journal tells: given, or drafted.
-pub fn options_of(view: &View) -> Vec<Choice> {
-    let given = view
-        .started
-        .as_ref()
-        .and_then(|started| Input::parse(&started.input).ok())
-        .map(|input| input.options)
-        .unwrap_or_default();
-    if !given.is_empty() {
-        return given;
-    }
-    let mut drafts = view
-        .turns
-        .iter()
-        .rev()
-        .filter(|turn| turn.turn.starts_with("draft/"));
-    drafts
-        .find_map(|turn| view.reply(turn, &OptionDraft::check))
-        .map(lettered)
-        .unwrap_or_default()
-}
-
-async fn draft_options(debate: &Debate, input: &Input) -> Result<Vec<Choice>, Stop> {
-    let model = debate
-        .agents()
-        .first()
-        .map(|agent| agent.model.clone())
-        .unwrap_or_default();
-    let drafter = Role::built_in("drafter")
-        .ok_or_else(|| Stop::Broken("the role `drafter` is missing".to_owned()))?
-        .played_by(model);
-    let prompt = Draft {
-        brief: &drafter.brief,
-        question: &input.question,
-        context: context_of(debate),
-    }
-    .render(debate.fence());
-    let ask = Ask {
-        prompt,
-        schema: Schema::of::<OptionDraft>(),
-        check: Box::new(OptionDraft::check),
-    };
-    match debate.turn(&Step::once("draft", 0), &drafter, ask).await? {
-        Ok(said) => Ok(lettered(said.reply)),
-        Err(absence) => Err(Stop::NoQuorum {
-            step: "draft".to_owned(),
-            answered: 0,
-            needed: 1,
-            absent: vec![absence],
-        }),
-    }
-}
-
-fn lettered(draft: OptionDraft) -> Vec<Choice> {
-    let letters = ('A'..='Z').map(|letter| letter.to_string());
-    letters
-        .zip(draft.options)
-        .map(|(id, option)| Choice {
-            id,
-            label: option.label,
-            description: option.description,
-        })
-        .collect()
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -357,20 +225,5 @@ mod tests {
         let text = r#"{"option": "A", "confidence": 1, "summary": "s", "claims": ["c"], "challenges": []}"#;
         let mut reply: Response = serde_json::from_str(text).expect("a response");
         assert_eq!(reply.check(&["A".to_owned()], &[]), Ok(()));
-    }
-
-    #[test]
-    fn the_preset_is_complete() {
-        let preset: toml::Table = toml::from_str(super::super::FORMAT.preset).expect("TOML");
-        let schema = schemars::schema_for!(Config);
-        let known = schema
-            .get("properties")
-            .and_then(Value::as_object)
-            .expect("an object");
-        assert_eq!(
-            preset.keys().collect::<std::collections::BTreeSet<_>>(),
-            known.keys().collect()
-        );
-        assert_eq!(Config::default().max_rounds, 2);
     }
 }

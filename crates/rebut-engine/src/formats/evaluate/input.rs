@@ -1,11 +1,8 @@
-//! What is evaluated and how: the idea, prior scores, red-team challenges, topics, settings, and
-//! who sits where. Checked before anybody is asked.
+//! What is evaluated: the idea, prior scores, what a red team found, and topics.
 
-use super::scores::Bounds;
+use super::config::Config;
 use crate::{
-    agent::Agent,
     clean::{on_one_line, shortened},
-    formats::timeouts::check_seconds,
     suggest::suggest,
 };
 use schemars::JsonSchema;
@@ -180,73 +177,6 @@ pub struct Topic {
     pub challenger_position: String,
 }
 
-/// The settings of evaluate, with the defaults of its preset.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields)]
-pub struct Config {
-    /// Seconds an agent has for one turn.
-    pub timeout_per_agent: u64,
-    /// Arguments a side may bring on one topic at most.
-    pub max_arguments: usize,
-    /// How far one verdict may move a score.
-    pub max_score_change: f64,
-    /// How far the sum of all moves of scores may go.
-    pub max_total_change: f64,
-    /// How far one verdict may move the confidence in a score.
-    pub max_confidence_change: f64,
-    /// How far the sum of all moves of confidences may go.
-    pub max_total_confidence_change: f64,
-    /// What is debated, in order.
-    pub topics: Vec<Topic>,
-}
-
-impl Default for Config {
-    fn default() -> Self {
-        toml::from_str(super::FORMAT.preset).expect("the compiled-in preset is tested to be valid")
-    }
-}
-
-impl Config {
-    /// Reads settings and checks their ranges.
-    pub fn parse(config: &Value) -> Result<Self, String> {
-        let config = Self::deserialize(config).map_err(|error| format!("evaluate: {error}"))?;
-        check_seconds("timeout_per_agent", config.timeout_per_agent)?;
-        if !(1..=20).contains(&config.max_arguments) {
-            return Err(format!(
-                "max_arguments must be 1 to 20, not {}",
-                config.max_arguments
-            ));
-        }
-        let ranges = [
-            ("max_score_change", config.max_score_change, 9.0),
-            ("max_total_change", config.max_total_change, 1000.0),
-            ("max_confidence_change", config.max_confidence_change, 1.0),
-            (
-                "max_total_confidence_change",
-                config.max_total_confidence_change,
-                100.0,
-            ),
-        ];
-        for (key, value, most) in ranges {
-            if !(0.0..=most).contains(&value) {
-                return Err(format!("{key} must be 0 to {most}, not {value}"));
-            }
-        }
-        check_topics(&config.topics).map_err(|problem| format!("topics: {problem}"))?;
-        Ok(config)
-    }
-
-    /// How far verdicts may move things.
-    pub fn bounds(&self) -> Bounds {
-        Bounds::new(
-            self.max_score_change,
-            self.max_total_change,
-            self.max_confidence_change,
-            self.max_total_confidence_change,
-        )
-    }
-}
-
 impl Input {
     /// Reads the input and checks it against the topics that will be debated, which it gives too.
     pub fn parse(input: &Value, config: &Config) -> Result<(Self, Vec<Topic>), String> {
@@ -293,7 +223,8 @@ pub fn categories(topics: &[Topic]) -> Vec<&str> {
 /// The most topics one debate takes.
 const MOST_TOPICS: usize = 20;
 
-fn check_topics(topics: &[Topic]) -> Result<(), String> {
+/// Each topic is complete and debated once.
+pub fn check_topics(topics: &[Topic]) -> Result<(), String> {
     if !(1..=MOST_TOPICS).contains(&topics.len()) {
         return Err(format!("{} topics; give 1 to {MOST_TOPICS}", topics.len()));
     }
@@ -349,57 +280,5 @@ fn check_prior(category: &str, prior: &Prior) -> Result<(), String> {
             "scores: the confidence of `{category}` is {confidence}; it is from 0 to 1"
         )),
         _ => Ok(()),
-    }
-}
-
-/// Who sits where.
-#[derive(Clone, Copy, Debug)]
-pub struct Seats<'a> {
-    /// Who defends the idea, and who attacks it.
-    pub sides: [&'a Agent; 2],
-    /// Who judges.
-    pub arbiter: &'a Agent,
-    /// Who scores what has no score.
-    pub evaluator: Option<&'a Agent>,
-}
-
-/// The names of the two sides, in the order they always stand in.
-pub const SIDES: [&str; 2] = ["advocate", "challenger"];
-
-/// Every seat: what roles are called.
-pub const ROLES: [&str; 4] = ["advocate", "challenger", "arbiter", "evaluator"];
-
-impl<'a> Seats<'a> {
-    /// Seats agents by their roles. The evaluator's seat may stay empty unless `needs_evaluator`.
-    pub fn of(agents: &'a [Agent], needs_evaluator: bool) -> Result<Self, String> {
-        if let Some(other) = agents.iter().find(|agent| !ROLES.contains(&&*agent.role)) {
-            return Err(format!(
-                "evaluate has no seat for the role `{}`; it has {}",
-                on_one_line(&other.role),
-                ROLES.join(", ")
-            ));
-        }
-        let seat = |role: &str| {
-            let mut found = agents.iter().filter(|agent| &*agent.role == role);
-            match (found.next(), found.next()) {
-                (_, Some(_)) => Err(format!("evaluate takes one {role}, not several")),
-                (agent, None) => Ok(agent),
-            }
-        };
-        let must = |role: &str| {
-            seat(role)?.ok_or_else(|| format!("evaluate needs an agent with the role `{role}`"))
-        };
-        let evaluator = match needs_evaluator {
-            true => Some(
-                must("evaluator")
-                    .map_err(|problem| format!("{problem}: not every category has a score"))?,
-            ),
-            false => seat("evaluator")?,
-        };
-        Ok(Self {
-            sides: [must(SIDES[0])?, must(SIDES[1])?],
-            arbiter: must("arbiter")?,
-            evaluator,
-        })
     }
 }

@@ -7,7 +7,7 @@
 //! with it, by `max_confidence_change`: a defended score is surer, a shaken one less. Then the
 //! bounds hold, in the order of the verdicts: the sum of all moves, and the ends of the scale.
 
-use crate::facts::ScoreAdjusted;
+use crate::{facts::ScoreAdjusted, report::signed};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
@@ -269,25 +269,6 @@ impl Board {
     }
 }
 
-/// A number as people read it: one decimal, or two where it has them.
-pub fn shown(value: f64) -> String {
-    let hundredths = (value * 100.0).round() as Hundredths;
-    if hundredths % 10 == 0 {
-        format!("{value:.1}")
-    } else {
-        format!("{value:.2}")
-    }
-}
-
-/// The same with its sign.
-pub fn signed(value: f64) -> String {
-    match value {
-        0.0 => "0.0".to_owned(),
-        value if value < 0.0 => format!("−{}", shown(-value)),
-        value => format!("+{}", shown(value)),
-    }
-}
-
 fn points(hundredths: Hundredths) -> f64 {
     hundredths as f64 / 100.0
 }
@@ -312,6 +293,7 @@ fn record(
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::report::shown;
     use proptest::prelude::*;
 
     const USUAL: [f64; 4] = [3.0, 5.0, 0.3, 0.5];

@@ -1,20 +1,20 @@
 //! Candidates are compared: tests on which they differ, a judge's rubric, ranked ballots. Evidence
 //! decides who may win, votes who does.
 
-use super::{
-    candidates::Candidate,
-    case::Phase,
-    evidence::Evidence,
-    prompts::Case,
-    replies::{Ranking, Rated},
-    seats::voters,
-    state::{Choice, Happened, Ledger, Trial, many, step},
-};
 use crate::{
     agent::Agent,
     debate::{Debate, ReplyFrom, Round, Step},
     error::Stop,
     event::{Event, Position, Tally},
+    formats::solve::{
+        candidates::Candidate,
+        config::Phase,
+        evidence::Evidence,
+        prompts::Setup,
+        replies::{Ranking, Rated},
+        roles::voters,
+        state::{Choice, Happened, Ledger, Trial, many, step},
+    },
     moves::{contrast::differences, tools::round_with_tools},
     record::Hash,
     sandbox::Ran,
@@ -69,15 +69,19 @@ pub fn by_evidence<'a>(candidates: &[&'a Candidate]) -> Option<&'a Candidate> {
 }
 
 /// The phase.
-pub async fn converge(debate: &Debate, case: &Case, ledger: &mut Ledger) -> Result<Happened, Stop> {
-    let able: Vec<Candidate> = contestants(&ledger.candidates, case.owners_answer())
+pub async fn converge(
+    debate: &Debate,
+    setup: &Setup,
+    ledger: &mut Ledger,
+) -> Result<Happened, Stop> {
+    let able: Vec<Candidate> = contestants(&ledger.candidates, setup.owners_answer())
         .into_iter()
         .cloned()
         .collect();
-    if case.config.contrast && able.len() > 1 {
-        contrast(debate, case, ledger, &able).await?;
+    if setup.config.contrast && able.len() > 1 {
+        contrast(debate, setup, ledger, &able).await?;
     }
-    rate(debate, case, ledger, &able).await?;
+    rate(debate, setup, ledger, &able).await?;
     let choice = match able.as_slice() {
         [] => {
             return Ok(Happened {
@@ -87,10 +91,10 @@ pub async fn converge(debate: &Debate, case: &Case, ledger: &mut Ledger) -> Resu
         }
         [only] => Choice {
             owner: only.owner.clone(),
-            by: alone(&ledger.candidates, only, case.owners_answer()),
+            by: alone(&ledger.candidates, only, setup.owners_answer()),
             count: None,
         },
-        _ => vote(debate, case, ledger, &able).await?,
+        _ => vote(debate, setup, ledger, &able).await?,
     };
     let quality = ledger
         .of(&choice.owner)
@@ -107,7 +111,7 @@ pub async fn converge(debate: &Debate, case: &Case, ledger: &mut Ledger) -> Resu
         .record(
             debate,
             &step("convergence", Phase::Convergence, 3),
-            case,
+            setup,
             &owner,
             quality,
         )
@@ -129,19 +133,19 @@ pub fn quality(rubric: &[Rated], label: &str) -> Option<f64> {
 /// Tests on which the candidates differ. If nobody writes any, or nothing runs, voters see none.
 async fn contrast(
     debate: &Debate,
-    case: &Case,
+    setup: &Setup,
     ledger: &mut Ledger,
     able: &[Candidate],
 ) -> Result<(), Stop> {
     let shown: Vec<&Candidate> = able.iter().collect();
     let telling = step("contrast", Phase::Convergence, 1);
-    let ask = |agent: &Agent, notes: &str| case.tell_apart(debate, agent, notes, &shown);
+    let ask = |agent: &Agent, notes: &str| setup.tell_apart(debate, agent, notes, &shown);
     let heard = round_with_tools(
         debate,
         &telling,
-        &[&case.seats.tester],
+        &[&setup.roles.tester],
         ask,
-        &case.toolbox(),
+        &setup.toolbox(),
     )
     .await?;
     let Some(said) = heard.said.first() else {
@@ -155,7 +159,7 @@ async fn contrast(
     };
     let testing = step("contrast-test", Phase::Convergence, 1);
     let found = ledger
-        .run(debate, case, &testing, able.iter().map(trial).collect())
+        .run(debate, setup, &testing, able.iter().map(trial).collect())
         .await?;
     let runs: Vec<(&str, &Ran)> = able
         .iter()
@@ -172,21 +176,21 @@ async fn contrast(
 /// A judge's rubric, where there is a judge.
 async fn rate(
     debate: &Debate,
-    case: &Case,
+    setup: &Setup,
     ledger: &mut Ledger,
     able: &[Candidate],
 ) -> Result<(), Stop> {
-    let (Some(judge), false) = (&case.seats.judge, able.is_empty()) else {
+    let (Some(judge), false) = (&setup.roles.judge, able.is_empty()) else {
         return Ok(());
     };
     let shown: Vec<&Candidate> = able.iter().collect();
-    let ask = |agent: &Agent, notes: &str| case.rate(debate, agent, notes, &shown);
+    let ask = |agent: &Agent, notes: &str| setup.rate(debate, agent, notes, &shown);
     let heard = round_with_tools(
         debate,
         &step("rubric", Phase::Convergence, 2),
         &[judge],
         ask,
-        &case.toolbox(),
+        &setup.toolbox(),
     )
     .await?;
     ledger.rubric = heard
@@ -200,7 +204,7 @@ async fn rate(
 /// Ranked ballots over those who can win.
 async fn vote(
     debate: &Debate,
-    case: &Case,
+    setup: &Setup,
     ledger: &Ledger,
     able: &[Candidate],
 ) -> Result<Choice, Stop> {
@@ -213,10 +217,10 @@ async fn vote(
         shown.sort_by_key(|one| {
             Hash::of(format!("{seed}/ballot/{}/{}", agent.name, one.label).as_bytes()).0
         });
-        case.rank(debate, agent, notes, &shown, &ledger.differences)
+        setup.rank(debate, agent, notes, &shown, &ledger.differences)
     };
-    let heard = round_with_tools(debate, &balloting, &eligible, ask, &case.toolbox()).await?;
-    let count = count(&case.config.voting, eligible.len(), able, &heard.said);
+    let heard = round_with_tools(debate, &balloting, &eligible, ask, &setup.toolbox()).await?;
+    let count = count(&setup.config.voting, eligible.len(), able, &heard.said);
     record(debate, &balloting, &heard, &count).await?;
     Ok(chosen(able, count))
 }

@@ -1,6 +1,9 @@
-//! The case of a challenge debate: its input and settings, and the prompts made from them.
+//! The prompts of challenge, made from its input, settings and personas and from what was said
+//! so far.
 
 use super::{
+    config::{Casting, Config},
+    input::Input,
     personas::{Cast, Persona, domain_of},
     replies::{Confrontation, Critique, Grounds, Opening, PersonaDraft, Ready, Rebuttal},
     state::Ledger,
@@ -12,14 +15,11 @@ use crate::{
     error::Stop,
     event::{ClaimId, Event},
     facts::PersonaRecorded,
-    formats::{question::context_of, timeouts::check_seconds},
+    formats::question::context_of,
     prompt,
     prompt::Template,
     reply::Schema,
 };
-use schemars::JsonSchema;
-use serde::{Deserialize, Serialize};
-use serde_json::Value;
 use std::sync::Arc;
 
 macro_rules! part_prompt {
@@ -118,87 +118,6 @@ part_prompt!(
     }
 );
 
-/// What is debated.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields)]
-pub struct Input {
-    /// The topic.
-    pub topic: String,
-    /// What the agents should know.
-    #[serde(default)]
-    pub context: String,
-    /// The directory its files are kept in, seen from the project; empty for none.
-    #[serde(default)]
-    pub workspace: String,
-}
-
-impl Input {
-    /// Reads the input and checks it.
-    pub fn parse(input: &Value) -> Result<Self, String> {
-        let input = Self::deserialize(input).map_err(|error| format!("the input: {error}"))?;
-        if input.topic.trim().is_empty() {
-            Err("the topic is empty".to_owned())
-        } else {
-            Ok(input)
-        }
-    }
-}
-
-/// Who writes the personas.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "kebab-case")]
-pub enum Casting {
-    /// A model, unless a rehearsal takes part.
-    Auto,
-    /// Nobody: the built-in experts of the field.
-    BuiltIn,
-}
-
-/// The settings of challenge, with the defaults of its preset.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields)]
-pub struct Config {
-    /// Rounds at most; in each the challengers speak once.
-    pub max_rounds: u32,
-    /// Seconds an agent has for one turn.
-    pub timeout_per_agent: u64,
-    /// Challengers that must have given a verdict.
-    pub min_challengers: usize,
-    /// Who writes the personas.
-    pub personas: Casting,
-    /// Whether an agreement without findings counts as partial.
-    pub sceptical: bool,
-    /// Whether challengers prove first that they can be asked.
-    pub preflight: bool,
-}
-
-impl Default for Config {
-    fn default() -> Self {
-        toml::from_str(super::FORMAT.preset).expect("the compiled-in preset is tested to be valid")
-    }
-}
-
-impl Config {
-    /// Reads settings and checks their ranges.
-    pub fn parse(config: &Value) -> Result<Self, String> {
-        let config = Self::deserialize(config).map_err(|error| format!("challenge: {error}"))?;
-        check_seconds("timeout_per_agent", config.timeout_per_agent)?;
-        match config {
-            Config {
-                max_rounds: 0 | 21..,
-                ..
-            } => Err(format!(
-                "max_rounds must be 1 to 20, not {}",
-                config.max_rounds
-            )),
-            Config {
-                min_challengers: 0, ..
-            } => Err("min_challengers must be at least 1".to_owned()),
-            _ => Ok(config),
-        }
-    }
-}
-
 /// A challenger: the agent that speaks with its persona, and the persona.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Challenger {
@@ -208,8 +127,8 @@ pub struct Challenger {
     pub persona: Persona,
 }
 
-/// The case while it is debated.
-pub struct Case {
+/// The setup of a debate: its input and settings, checked, and what prompts need of them.
+pub struct Setup {
     /// The topic.
     pub topic: String,
     /// The settings.
@@ -222,12 +141,10 @@ pub struct Case {
     pub cast: Cast,
 }
 
-impl Case {
-    /// The case of a debate. Gives every challenger its persona first.
-    pub async fn of(debate: &Debate) -> Result<Self, Stop> {
+impl Setup {
+    /// Gives every challenger its persona first.
+    pub async fn of(debate: &Debate, input: Input, config: Config) -> Result<Self, Stop> {
         let started = debate.started();
-        let input = Input::parse(&started.input).map_err(Stop::Broken)?;
-        let config = Config::parse(&started.config).map_err(Stop::Broken)?;
         let (proposer, others) = started
             .agents
             .split_first()
@@ -430,7 +347,7 @@ impl Case {
         let found = self
             .challenger(&agent.name)
             .map(|challenger| challenger.persona.clone());
-        found.expect("only challengers of this case are asked as challengers")
+        found.expect("only challengers of this debate are asked as challengers")
     }
 }
 
@@ -521,23 +438,5 @@ mod tests {
         ] {
             assert_eq!(system(source), system(Preflight::SOURCE));
         }
-    }
-
-    #[test]
-    fn the_preset_is_complete() {
-        let preset: toml::Table = toml::from_str(super::super::FORMAT.preset).expect("TOML");
-        let schema = schemars::schema_for!(Config);
-        let known = schema
-            .get("properties")
-            .and_then(Value::as_object)
-            .expect("an object");
-        assert_eq!(
-            preset.keys().collect::<std::collections::BTreeSet<_>>(),
-            known.keys().collect()
-        );
-        assert_eq!(
-            (Config::default().max_rounds, Config::default().personas),
-            (5, Casting::Auto)
-        );
     }
 }
