@@ -67,7 +67,7 @@ impl About {
             Kind::Other => Some("is no regular file"),
             _ if !is_own => Some("belongs to another user"),
             Kind::File if self.others_write => Some("can be written by everybody"),
-            Kind::File if self.names > 1 => Some("has a second name elsewhere (a hard link)"),
+            Kind::File if self.names > 1 => Some(SECOND_NAME),
             Kind::File | Kind::Folder => None,
         }
     }
@@ -191,9 +191,14 @@ impl Folder {
     }
 
     /// A regular file in this folder to add to or to lock, made if it is not there; never through a
-    /// link.
+    /// link, nor one with a second name, which may be that of a private file.
     pub fn open_or_new(&self, name: &OsStr) -> io::Result<File> {
-        regular(system::append_at(&self.dir, name).map_err(|error| self.explained(name, error))?)
+        let opened = system::append_at(&self.dir, name);
+        let file = regular(opened.map_err(|error| self.explained(name, error))?)?;
+        if system::names_of(&file)? > 1 {
+            return Err(io::Error::other(SECOND_NAME));
+        }
+        Ok(file)
     }
 
     /// A new file in this folder: one that is there already, a link too, is an error.
@@ -242,6 +247,8 @@ fn regular(file: File) -> io::Result<File> {
     }
 }
 
+/// What is said of a file that is reached by another name too.
+const SECOND_NAME: &str = "has a second name elsewhere (a hard link)";
 /// What is said of a pipe or a device.
 const NOT_REGULAR: &str = "it is no regular file";
 

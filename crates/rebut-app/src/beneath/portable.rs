@@ -85,6 +85,11 @@ pub(super) fn about(dir: &Dir, name: &OsStr) -> io::Result<About> {
     })
 }
 
+/// Here nobody counts names.
+pub(super) fn names_of(_: &File) -> io::Result<u64> {
+    Ok(1)
+}
+
 pub(super) fn names(dir: &Dir) -> io::Result<Vec<OsString>> {
     fs::read_dir(dir)?
         .map(|entry| Ok(entry?.file_name()))

@@ -248,3 +248,17 @@ fn a_pipe_is_neither_added_to_nor_locked() {
         .to_string();
     assert!(error.contains("no regular file"), "{error}");
 }
+
+#[test]
+fn a_second_name_of_a_private_file_is_neither_added_to_nor_locked() {
+    let dir = stage();
+    let clone = dir.path().join("clone");
+    let private = dir.path().join("precious");
+    std::fs::write(&private, "precious").expect("written");
+    std::fs::hard_link(&private, clone.join("claim")).expect("a second name");
+    let error = Folder::own(&clone)
+        .and_then(|clone| clone.open_or_new(OsStr::new("claim")))
+        .expect_err("refused")
+        .to_string();
+    assert!(error.contains("second name"), "{error}");
+}

@@ -113,6 +113,12 @@ pub(super) fn about(dir: &Dir, name: &OsStr) -> io::Result<About> {
     })
 }
 
+/// How many names an open file has.
+pub(super) fn names_of(file: &File) -> io::Result<u64> {
+    use std::os::unix::fs::MetadataExt;
+    Ok(file.metadata()?.nlink())
+}
+
 pub(super) fn names(dir: &Dir) -> io::Result<Vec<OsString>> {
     let mut names = Vec::new();
     for entry in rustix::fs::Dir::read_from(dir)? {

@@ -45,7 +45,26 @@ pub fn hold(project: &mut Table, user: &Table) -> Vec<String> {
             loosened.push(format!("{section}.{key} ({why})"));
         }
     }
+    loosened.extend(hold_gated_phases(project, user));
     loosened
+}
+
+/// A gate comes after its phase: a project that leaves the phase out would leave out the gate.
+fn hold_gated_phases(project: &mut Table, user: &Table) -> Option<String> {
+    let gates = user.get("solve")?.get("gates")?.as_array()?.clone();
+    let phases = project
+        .get_mut("solve")?
+        .get_mut("phases")?
+        .as_array_mut()?;
+    let missing: Vec<Value> = gates
+        .into_iter()
+        .filter(|gate| !phases.contains(gate))
+        .collect();
+    if missing.is_empty() {
+        return None;
+    }
+    phases.extend(missing);
+    Some("solve.phases (leaves out one after which you approve)".to_owned())
 }
 
 /// What counts in the place of a project's value that would loosen the user's own, and why.
@@ -124,6 +143,18 @@ mod tests {
                 "[solve]\nlessons = true",
                 "[solve]\nlessons = false",
                 "[solve]\nlessons = false",
+                0,
+            ),
+            (
+                "[solve]\ngates = ['convergence']",
+                "[solve]\nphases = ['proposal']",
+                "[solve]\nphases = ['proposal', 'convergence']",
+                1,
+            ),
+            (
+                "[solve]\ngates = ['proposal']",
+                "[solve]\nphases = ['proposal']",
+                "[solve]\nphases = ['proposal']",
                 0,
             ),
         ];

@@ -347,11 +347,13 @@ fn drop_low_prices(
     known: &ProviderData,
     never: &mut Vec<String>,
 ) {
+    // Input from a cache costs as much as other input where nothing else is said.
+    let cached = |price: &Price| price.cached.unwrap_or(price.input);
     let is_fair = |price: &Price, known: Option<Price>| {
         known.is_some_and(|known| {
             price.input >= known.input
                 && price.output >= known.output
-                && price.cached >= known.cached
+                && cached(price) >= cached(&known)
         })
     };
     let before = data.prices.len() + usize::from(data.price.is_some());
@@ -557,6 +559,22 @@ mod tests {
 
     /// A file, the keys that wait, those that are never taken.
     type Row<'a> = (&'a str, &'a [&'a str], &'a [&'a str]);
+
+    #[test]
+    fn input_from_a_cache_costs_as_much_as_other_input_where_nothing_is_said() {
+        let provider = |price: &str| -> ProviderData {
+            let text = format!("base_url = 'https://own.example/v1'\nprices = {{ m = {price} }}");
+            toml::from_str(&text).expect("valid")
+        };
+        let known = provider("{ input = 2.0, output = 8.0 }");
+        for (cached, is_kept) in [("0.0", false), ("1.9", false), ("2.0", true)] {
+            let price = format!("{{ input = 2.0, output = 8.0, cached = {cached} }}");
+            let (mut theirs, mut never) = (provider(&price), Vec::new());
+            drop_low_prices("own", &mut theirs, &known, &mut never);
+            assert_eq!(theirs.prices.len() == 1, is_kept, "{cached}");
+            assert_eq!(never.is_empty(), is_kept, "{cached}");
+        }
+    }
 
     #[test]
     fn what_waits_and_what_is_never_taken() {

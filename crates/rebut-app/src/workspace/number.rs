@@ -2,10 +2,7 @@
 //! a crash.
 
 use super::leftovers::Claim;
-use crate::{
-    beneath::{Folder, Kind},
-    error::AppError,
-};
+use crate::{beneath::Folder, error::AppError};
 use std::{
     ffi::OsString,
     fs::TryLockError,
@@ -26,10 +23,11 @@ pub fn next(debates: &Path, slug: &str, context: &str) -> Result<(PathBuf, Claim
         // seen by a directory's name, so nobody can lock another file of that name before; and a
         // crash gives it back.
         let claim = claim_of(number);
-        // What somebody else left under that name is theirs.
+        // What somebody else left under that name is theirs, and a second name of another file is
+        // that file.
         if folder
             .about(&claim)
-            .is_ok_and(|found| found.kind != Kind::File)
+            .is_ok_and(|found| found.problem().is_some())
         {
             continue;
         }

@@ -346,8 +346,11 @@ impl Desk {
             return Ok(());
         }
         match self.end_dead(id, &journal, &cancelled).await {
-            // Another process runs it and has been told by the event above.
-            Err(DeskError::Halted(Stop::Store(StoreError::Held { .. }))) => Ok(()),
+            // Another process runs it, or has just ended it or taken it up, and learns of the event
+            // above.
+            Err(DeskError::Halted(Stop::Store(StoreError::Held { .. }) | Stop::TakenOver)) => {
+                Ok(())
+            }
             other => other,
         }
     }

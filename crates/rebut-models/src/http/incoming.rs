@@ -116,6 +116,11 @@ impl<'a> Incoming<'a> {
         self.ends_at.get_or_insert_with(|| Instant::now() + ENDING);
     }
 
+    /// The answer has not ended after all.
+    pub fn goes_on(&mut self) {
+        self.ends_at = None;
+    }
+
     /// Lets go of a finished body. Where its end is not there yet, it is waited for a moment behind
     /// the caller's back, so that the connection can be used again: the answer does not wait for
     /// that.

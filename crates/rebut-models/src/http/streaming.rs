@@ -79,7 +79,7 @@ impl HttpModel {
                     Ending::LastEvent if reading.ended => return Ok(()),
                     Ending::Counts if reading.ended && reading.outcome.is_counted => return Ok(()),
                     _ if reading.ended => incoming.is_ending(),
-                    _ => {}
+                    _ => incoming.goes_on(),
                 }
             }
             if received > MOST_STREAMED
@@ -97,13 +97,18 @@ impl HttpModel {
         reading: &mut Reading,
     ) -> Result<(), Fault> {
         let had_begun = reading.outcome.has_begun();
+        let length = reading.outcome.text.len();
         let read = if event.is_error {
             Err(Unread::error(&event.data))
         } else {
             (self.wire.event)(&event.data, &mut reading.outcome)
         };
         match read {
-            Ok(ended) => reading.ended |= ended,
+            // Text behind an end that was announced takes that back: another end must follow.
+            Ok(ended) => {
+                let goes_on = reading.outcome.text.len() > length;
+                reading.ended = ended || (reading.ended && !goes_on);
+            }
             Err(Unread::Foreign) => return Err(self.foreign(&event.data)),
             Err(Unread::Reported(error)) => {
                 let fault = self.caller.reported(&error, &self.model);

@@ -534,7 +534,34 @@ async fn streams_end_well_or_are_faults() {
         piece("x"),
         json!({"choices": [{"delta": {}, "finish_reason": "content_filter"}]})
     );
+    let ended = |content: &str, reason: &str| {
+        let choice = json!({"delta": {"content": content}, "finish_reason": reason});
+        format!("data: {}\n\n", json!({"choices": [choice]}))
+    };
+    // Some providers send an empty reason with each piece until the last.
+    let draft = [ended("one", ""), ended(" two", "")].concat();
     let rows: Vec<(Vec<u8>, Result<&str, FaultKind>)> = vec![
+        (
+            format!("{draft}{}", ended("", "stop")).into(),
+            Ok("one two"),
+        ),
+        (draft.into(), Err(FaultKind::Incomplete)),
+        (ended("x", "STOP").into(), Ok("x")),
+        (ended("x", "model_length").into(), Ok("x")),
+        (
+            ended("x", "insufficient_system_resource").into(),
+            Err(FaultKind::Incomplete),
+        ),
+        (ended("x", "abort").into(), Err(FaultKind::Incomplete)),
+        // Text behind an end takes it back.
+        (
+            format!("{}{}", ended("one", "stop"), piece(" two")).into(),
+            Err(FaultKind::Incomplete),
+        ),
+        (
+            format!("{}{}", ended("one", "stop"), ended(" two", "stop")).into(),
+            Ok("one two"),
+        ),
         (
             format!(": ping\r\n\r\n{}", whole.replace('\n', "\r\n")).into(),
             Ok("one two"),

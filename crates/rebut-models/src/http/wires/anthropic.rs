@@ -243,12 +243,15 @@ impl Message<'_> {
 }
 
 fn stop(reason: Option<String>, outcome: &mut Outcome) {
-    let Some(reason) = reason else { return };
+    let Some(reason) = reason.filter(|reason| !reason.trim().is_empty()) else {
+        return;
+    };
     outcome.end = Some(match reason.as_str() {
+        "end_turn" | "stop_sequence" | "tool_use" => End::Complete,
         "max_tokens" | "model_context_window_exceeded" => End::Length,
         "refusal" => End::Filtered(reason),
-        "pause_turn" => End::Broken(reason),
-        _ => End::Complete,
+        // Also a pause of the provider, and whatever is not known to mean a whole answer.
+        _ => End::Broken(reason),
     });
 }
 

@@ -191,16 +191,25 @@ impl<'a> Completion<'a> {
                 outcome.refuse(&refusal);
             }
         }
-        let Some(reason) = choice.finish_reason else {
+        let reason = choice.finish_reason.map(|reason| reason.0);
+        // Some providers send an empty reason with each piece until the last.
+        let Some(reason) = reason.filter(|reason| !reason.trim().is_empty()) else {
             return Ok(false);
         };
-        outcome.end = Some(match &*reason.0 {
-            "length" | "max_tokens" => End::Length,
-            "content_filter" => End::Filtered(reason.0.into_owned()),
-            "error" => End::Broken(reason.0.into_owned()),
-            _ => End::Complete,
-        });
+        outcome.end = Some(ended_by(&reason));
         Ok(true)
+    }
+}
+
+/// What a finish reason says of the answer. Providers have words of their own for an answer that
+/// was cut, so only those that are known to mean a whole one are taken for that.
+fn ended_by(reason: &str) -> End {
+    match reason.trim().to_ascii_lowercase().as_str() {
+        "stop" | "stop_sequence" | "end_turn" | "eos" | "eos_token" | "tool_calls"
+        | "function_call" => End::Complete,
+        "length" | "max_tokens" | "max_output_tokens" | "model_length" => End::Length,
+        "content_filter" | "sensitive" | "safety" => End::Filtered(reason.to_owned()),
+        _ => End::Broken(reason.to_owned()),
     }
 }
 
