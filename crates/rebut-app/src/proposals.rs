@@ -77,10 +77,10 @@ impl Place {
         // Again: somebody may have changed something while the model thought.
         self.check()?;
         let fresh = dir.join(format!(".{}.{}", self.name, std::process::id()));
-        let opened = fs::OpenOptions::new()
+        let opened = fs::OpenOptions::new() // tidy: a new file goes through no link
             .write(true)
             .create_new(true)
-            .open(&fresh); // tidy: a new file goes through no link
+            .open(&fresh);
         let written = opened.and_then(|mut file| {
             file.write_all(text.as_bytes())?;
             file.sync_all()

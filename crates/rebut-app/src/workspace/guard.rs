@@ -203,10 +203,10 @@ pub fn write_fresh(path: &Path, text: &str) -> std::io::Result<File> {
         Err(error) if error.kind() != ErrorKind::NotFound => return Err(error),
         _ => {}
     }
-    let mut file = std::fs::OpenOptions::new()
+    let mut file = std::fs::OpenOptions::new() // tidy: a new file goes through no link
         .write(true)
         .create_new(true)
-        .open(path)?; // tidy: a new file goes through no link
+        .open(path)?;
     file.write_all(text.as_bytes())?;
     Ok(file)
 }

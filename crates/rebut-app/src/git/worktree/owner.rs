@@ -56,12 +56,12 @@ impl Owner {
         // It gets its name when it is locked: whoever cleans up never meets one that only seems
         // dead.
         let fresh = home.join(format!("{debate}.{}.new", std::process::id()));
-        let file = OpenOptions::new()
+        let file = OpenOptions::new() // tidy: a new file
             .read(true)
             .write(true)
             .create_new(true)
             .open(&fresh)
-            .map_err(failed)?; // tidy: a new file
+            .map_err(failed)?;
         file.lock().map_err(failed)?;
         let mut owner = Self { file, path, owned };
         owner
