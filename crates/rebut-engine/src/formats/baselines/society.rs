@@ -108,6 +108,7 @@ pub struct Config {
 /// When later rounds are spared.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
+#[schemars(rename = "Stop")]
 pub enum StopRule {
     /// When all answers agree.
     Unanimous,
