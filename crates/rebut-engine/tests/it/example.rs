@@ -22,7 +22,7 @@ fn the_library_example_runs_a_debate() {
         String::from_utf8_lossy(&output.stderr)
     );
     assert!(
-        text.starts_with("consensus: A Redis") && text.contains("Rehearsal"),
+        text.starts_with("consensus: ") && text.contains("Rehearsal"),
         "{text}"
     );
 }

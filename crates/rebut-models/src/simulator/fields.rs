@@ -49,7 +49,11 @@ pub fn named<'a>(material: &Material<'a>, field: &str, about: &str) -> Vec<Entry
         (false, Some(_)) => material.entries(&[]),
         (false, None) => Vec::new(),
     };
-    let has_numbers = entries.iter().any(|entry| entry.name.contains('#'));
+    // Lists may hold code and other texts: where some lines begin with a label, only they count.
+    if sample.is_none() && entries.iter().any(|entry| is_label(entry.name)) {
+        entries.retain(|entry| is_label(entry.name) || is_numbered(entry.name));
+    }
+    let has_numbers = entries.iter().any(|entry| is_numbered(entry.name));
     entries.retain(|entry| match sample {
         Some(sample) if sample.contains('#') => is_numbered(entry.name),
         Some(sample) => shape(entry.name) == shape(sample),
@@ -58,8 +62,18 @@ pub fn named<'a>(material: &Material<'a>, field: &str, about: &str) -> Vec<Entry
     entries
 }
 
+/// `risk·1#2`: something numbered of somebody.
 fn is_numbered(name: &str) -> bool {
-    name.contains('#') && !name.contains(' ')
+    let parts = name.split_once('#');
+    parts.is_some_and(|(who, number)| !who.is_empty() && !number.is_empty()) && !name.contains(' ')
+}
+
+/// `C1`: a capital letter and a number.
+fn is_label(name: &str) -> bool {
+    let number = name.strip_prefix(|c: char| c.is_ascii_uppercase());
+    number.is_some_and(|digits| {
+        !digits.is_empty() && digits.chars().all(|digit| digit.is_ascii_digit())
+    })
 }
 
 /// A name with its digits alike: `C12` looks as `C1` does.

@@ -373,8 +373,10 @@ impl<'a> Writer<'a> {
             }
             () if about.contains("not be applied") => {
                 let taken = self.taken.get("applied");
+                // What is indented says more of an operation and is none.
                 entries.retain(|entry| {
-                    taken.is_some_and(|taken| taken.iter().all(|name| name != entry.name))
+                    entry.under.starts_with(entry.name)
+                        && taken.is_some_and(|taken| taken.iter().all(|name| name != entry.name))
                 });
             }
             () if about.contains("applied") => {

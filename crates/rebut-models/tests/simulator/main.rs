@@ -136,7 +136,7 @@ fn the_same_input_is_answered_alike_and_another_otherwise() {
 fn panels_agree_on_some_questions_and_not_on_others() {
     let mut ends = BTreeSet::new();
     let mut chosen = BTreeSet::new();
-    for number in 0..12 {
+    for number in 0..60 {
         let (outcome, _) = run(decide(&format!("Question {number}?"), 3, CONTEXT));
         ends.insert(outcome.outcome.as_str());
         chosen.insert(outcome.summary.clone());

@@ -235,7 +235,6 @@ async fn triage_says_why_there_is_no_verdict() {
             4,
             "has no reply for the turn `triage/neutral`",
         ),
-        ("rehearsal", 4, ""),
     ];
     for (model, code, says) in rows {
         let text = rebut.run(&["triage", "Redis or Memcached?", "-m", model]);
