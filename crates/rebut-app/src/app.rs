@@ -38,14 +38,11 @@ pub const STREAMS: bool = true;
 /// A command whose debate cannot be written down ends after so long.
 const PATIENCE: Duration = Duration::from_secs(4);
 
-/// What a command works with.
 #[derive(Clone)]
 pub struct App {
     /// What the process was started with.
     pub global: Global,
-    /// Where configuration was looked for.
     pub origin: Origin,
-    /// The configuration.
     pub config: Config,
     /// The agent programs of this machine.
     pub clis: Arc<Clis>,
@@ -93,12 +90,10 @@ impl App {
         })
     }
 
-    /// The project's directory.
     pub fn project(&self) -> PathBuf {
         self.config.project_dir(&self.origin)
     }
 
-    /// The models of this machine.
     pub fn registry(&self) -> Result<Registry, AppError> {
         let scripts = self.scripts.as_ref().unwrap_or(&self.origin.current_dir);
         let registry = Registry::new(scripts, &self.config.providers, &environment)
@@ -142,7 +137,6 @@ impl App {
             .map(str::to_owned)
     }
 
-    /// Where debates are kept.
     pub fn place(&self) -> Result<&Place, AppError> {
         let nowhere = || {
             AppError::usage("there is no place to keep debates: HOME is not set")
@@ -207,7 +201,6 @@ impl App {
         })
     }
 
-    /// The desk over it.
     pub async fn desk(&self) -> Result<Desk, AppError> {
         let store = self.store().await?;
         branch::clean_up_after_others(self);

@@ -139,7 +139,6 @@ fn beside(folder: &Folder, name: &OsStr, readers: Readers) -> io::Result<(File, 
     Err(taken)
 }
 
-/// The directory of a file.
 pub fn parent(path: &Path) -> &Path {
     path.parent()
         .filter(|dir| !dir.as_os_str().is_empty())

@@ -24,9 +24,7 @@ use std::{fmt, str::FromStr};
 /// Caps and time of one debate.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Budget {
-    /// Money, tokens, calls.
     pub caps: Caps,
-    /// Seconds for a whole run.
     pub seconds: Option<u64>,
     /// Seconds a person may take to approve the result.
     pub approval: Option<u64>,
@@ -56,7 +54,6 @@ impl Budget {
         }
     }
 
-    /// Whether nothing is limited.
     pub fn is_empty(&self) -> bool {
         self.caps.is_empty() && self.seconds.is_none()
     }
@@ -137,7 +134,6 @@ pub fn go_on(view: &View, price: &dyn Fn(&str) -> Option<Price>) -> Option<Strin
 /// What a debate may still take until its end.
 #[derive(Debug, Default, PartialEq)]
 struct Left {
-    /// Calls made so far.
     made: u64,
     /// Calls to come, each with its clarification.
     calls: u64,

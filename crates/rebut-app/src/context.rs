@@ -51,14 +51,12 @@ pub const DENIED: &[&str] = &[
 /// At most so much is gathered; more would not be read by anybody.
 const MOST_BYTES: usize = 512 * 1024;
 
-/// What was gathered.
 #[derive(Debug, Default, PartialEq)]
 pub struct Gathered {
     /// The text, each file under its name.
     pub text: String,
     /// The white space with which the last file ended; the text is without it.
     pub end: String,
-    /// Files that were taken.
     pub taken: Vec<PathBuf>,
     /// Files that were left out of a directory, with the reason.
     pub left_out: Vec<(PathBuf, &'static str)>,

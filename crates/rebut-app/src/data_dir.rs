@@ -29,7 +29,6 @@ use std::{
 #[derive(Clone)]
 pub struct Place {
     dir: PathBuf,
-    /// Its URL, with the password.
     server: Option<String>,
     /// The user's own folder for what names places of this machine. A data directory may come from
     /// anybody, and names nothing outside itself.
@@ -38,11 +37,8 @@ pub struct Place {
     in_project: bool,
 }
 
-/// What debates are kept in.
 pub enum Kept {
-    /// SQLite, in this file.
     File(PathBuf),
-    /// PostgreSQL, at this URL.
     Server(String),
 }
 
@@ -114,12 +110,10 @@ impl Place {
         }))
     }
 
-    /// The directory itself.
     pub fn dir(&self) -> &Path {
         &self.dir
     }
 
-    /// What debates are kept in.
     pub fn kept(&self) -> Kept {
         self.server
             .clone()
@@ -136,7 +130,6 @@ impl Place {
         self.server.as_deref().map(rebut_store::shown_postgres_url)
     }
 
-    /// The password in that URL.
     pub fn password(&self) -> Option<String> {
         self.server
             .as_deref()
@@ -267,7 +260,6 @@ fn can_be_written(_: &Path) -> bool {
 /// The file of the sealing key.
 const SEAL: &str = "seal.key";
 
-/// The file of vectors.
 const VECTORS: &str = "embeddings.json";
 
 /// The user's own folder for notes of this program.

@@ -13,11 +13,8 @@ use std::{fmt, io};
 pub enum ErrorKind {
     /// The user asked for something that cannot be.
     Usage,
-    /// Something failed.
     Failed,
-    /// Nobody can answer.
     NoModel,
-    /// The user stopped it.
     Interrupted,
 }
 
@@ -43,12 +40,10 @@ impl AppError {
         Self::new(ErrorKind::Usage, message)
     }
 
-    /// Something failed.
     pub fn failed(message: impl Into<String>) -> Self {
         Self::new(ErrorKind::Failed, message)
     }
 
-    /// Nobody can answer.
     pub fn no_model(message: impl Into<String>) -> Self {
         Self::new(ErrorKind::NoModel, message)
     }
@@ -72,7 +67,6 @@ impl AppError {
         }
     }
 
-    /// What to do about it.
     pub fn hint(mut self, hint: impl Into<String>) -> Self {
         self.hint = Some(hint.into());
         self
@@ -92,7 +86,6 @@ impl AppError {
         &self.message
     }
 
-    /// What to do about it.
     pub fn advice(&self) -> Option<&str> {
         self.hint.as_deref()
     }

@@ -8,20 +8,16 @@ use rebut_engine::{
 };
 use serde::{Deserialize, Serialize};
 
-/// One who will speak.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Speaker {
-    /// `provider:model`.
     pub model: String,
     /// What its tokens cost; `None` when nobody knows.
     pub price: Option<Price>,
     /// The size of what it is told in the first round, with the form of the reply.
     pub prompt_bytes: u64,
-    /// The most it may write.
     pub max_tokens: Option<u32>,
 }
 
-/// From, to.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Range<T> {
     /// When everybody agrees at once, in few words.
@@ -30,20 +26,16 @@ pub struct Range<T> {
     pub high: T,
 }
 
-/// What a debate will take.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Estimate {
-    /// Calls.
     pub calls: Range<u64>,
     /// Calls when every reply has to be asked for again. Retries after failures come on top.
     pub most_calls: u64,
-    /// Tokens, input and output.
     pub tokens: Range<u64>,
     /// US dollars; null when a price is unknown, which is not zero.
     pub cost_usd: Option<Range<f64>>,
     /// US dollars of those whose price is known.
     pub known_cost_usd: Range<f64>,
-    /// Models without a price.
     pub unpriced: Vec<String>,
 }
 
@@ -120,7 +112,6 @@ impl Estimate {
         }
     }
 
-    /// One line for people.
     pub fn words(&self) -> String {
         let span = |low: String, high: String| {
             if low == high {

@@ -22,9 +22,7 @@ pub struct Card {
 pub struct FormatForClients {
     pub name: String,
     pub about: String,
-    /// The schema of its input.
     pub input: Value,
-    /// The schema of its settings.
     pub config: Value,
 }
 

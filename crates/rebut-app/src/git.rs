@@ -21,10 +21,8 @@ use std::{
     time::Duration,
 };
 
-/// A change to review.
 #[derive(Debug, PartialEq)]
 pub struct Change {
-    /// The unified diff.
     pub text: String,
     /// Files that were left out, and why.
     pub left_out: Vec<(String, &'static str)>,
@@ -36,7 +34,6 @@ pub const LAST_COMMIT: &str = "HEAD";
 
 /// Why most files are left out.
 const SECRETS: &str = "may hold secrets";
-/// Why some are.
 const SECOND_NAME: &str = "has a second name elsewhere (a hard link)";
 
 /// At most so much of a change is reviewed; more would not be read by anybody.

@@ -29,7 +29,6 @@ pub struct Global {
     pub typed: Typed,
     /// The folder in which they were typed, where that is not the current one any more.
     pub typed_in: Option<PathBuf>,
-    /// How a person is asked.
     pub human: OpenHuman,
 }
 

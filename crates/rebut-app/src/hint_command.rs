@@ -14,7 +14,6 @@ static PLACE: OnceLock<String> = OnceLock::new();
 /// still set where the next command is typed.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Typed {
-    /// Whether the data folder was.
     pub data: bool,
     pub config: bool,
     pub server: bool,

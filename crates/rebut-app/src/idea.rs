@@ -33,7 +33,6 @@ pub struct Named {
 /// An idea as it was found.
 #[derive(Debug)]
 pub struct Idea {
-    /// What is debated.
     pub input: Input,
     /// Where the result is written; `None` if nowhere.
     pub analysis: Option<PathBuf>,
@@ -43,7 +42,6 @@ pub struct Idea {
 
 /// The folder in which results are kept, which is no part of the idea.
 const ANALYSIS: &str = "analysis";
-/// Endings of data files.
 const ENDINGS: [&str; 4] = ["json", "toml", "yaml", "yml"];
 
 /// Reads the idea that was named. `deny` are files never to be sent.
@@ -181,7 +179,6 @@ fn data<T: DeserializeOwned>(file: &Path, name: &str) -> Result<T, AppError> {
     serde_json::from_value(value).map_err(|error| wrong(error.to_string()).hint(form_of(name)))
 }
 
-/// How a data file looks.
 fn form_of(name: &str) -> &'static str {
     match name {
         "scores" => r#"{"problem": 7, "solution": {"score": 6.5, "confidence": 0.6}}"#,

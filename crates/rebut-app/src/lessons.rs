@@ -103,7 +103,6 @@ struct Looking {
 }
 
 enum Model {
-    /// None is configured.
     None,
     There(Box<dyn Embedder>),
     /// One is configured, but cannot be asked now.

@@ -8,9 +8,7 @@ use std::fmt;
 /// A model that can be asked right now.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Candidate {
-    /// `provider:model`.
     pub model: String,
-    /// How it was found.
     pub source: Source,
 }
 

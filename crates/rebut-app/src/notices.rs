@@ -3,7 +3,6 @@
 
 use std::{fmt::Display, sync::OnceLock};
 
-/// Who shows a line.
 pub type Listener = fn(&str);
 
 /// There is one terminal, or one log, in a process.

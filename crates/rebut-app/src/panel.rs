@@ -43,7 +43,6 @@ impl PanelRequest {
 /// A panel, and how it came about.
 #[derive(Clone, Debug)]
 pub struct Panel {
-    /// Who takes part.
     pub agents: Vec<Agent>,
     /// One line for people: what was chosen and why.
     pub chosen: String,

@@ -13,22 +13,18 @@ use serde::Deserialize;
 use serde_json::Value;
 use std::{collections::BTreeMap, path::Path};
 
-/// One problem.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Problem {
     /// Its name in the file, e.g. `HumanEval/0` or `11`.
     pub id: String,
     /// What is to be written, to the agents.
     pub task: String,
-    /// The language of the code.
     pub language: String,
     /// The function that is called, where the record says or shows it.
     pub entry_point: Option<String>,
     /// What the agents are shown of the tests; may be empty.
     pub tests: String,
-    /// What scores the result.
     pub hidden_tests: String,
-    /// How the tests are written.
     pub style: Option<Style>,
     /// Which form of record it was read from.
     pub form: Form,
@@ -39,10 +35,8 @@ pub struct Problem {
     pub solution: Option<String>,
 }
 
-/// The forms of records.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Form {
-    /// `task_id`, `prompt`, `entry_point`, `canonical_solution`, `test`.
     HumanEval,
     /// `task_id`, `text` or `prompt`, `code`, `test_imports`, `test_list`.
     Mbpp,

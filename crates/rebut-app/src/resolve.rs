@@ -21,7 +21,6 @@ use rebut_models::Registry;
 use serde::Serialize;
 use serde_json::{Map, Value};
 
-/// More agents are no panel.
 const MOST_AGENTS: usize = 32;
 
 /// In whose name a request is resolved.
@@ -45,14 +44,12 @@ pub trait Allowlist: Send + Sync {
 pub struct Resolved {
     pub format: &'static str,
     pub input: Value,
-    /// The settings, complete.
     pub config: Value,
     pub panel: Panel,
     pub budget: Budget,
     pub seed: Option<u64>,
 }
 
-/// Resolves a request.
 pub async fn resolve(
     app: &App,
     registry: &Registry,
@@ -145,7 +142,6 @@ fn checked_input(format: &str, input: Map<String, Value>) -> Result<Value, AppEr
     }
 }
 
-/// Who was asked for.
 async fn panel_request(
     app: &App,
     registry: &Registry,

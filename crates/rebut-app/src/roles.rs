@@ -13,12 +13,9 @@ use std::{
     path::{Path, PathBuf},
 };
 
-/// Where a role comes from.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Source {
-    /// Compiled in.
     BuiltIn,
-    /// A file.
     File(PathBuf),
 }
 
@@ -73,7 +70,6 @@ pub fn found(project: &Path, name: &str) -> Result<Option<Role>, AppError> {
     Ok(found)
 }
 
-/// What is not read.
 struct Unread {
     /// The role that it would be; `None` for a whole folder.
     role: Option<String>,
@@ -131,7 +127,6 @@ fn texts(project: &Path) -> Result<(Texts, Vec<Unread>), AppError> {
     Ok((texts, unread))
 }
 
-/// Where a project keeps roles.
 const FOLDERS: [&str; 2] = [".claude/agents", ".rebut/roles"];
 /// The most bytes a role may have.
 const MOST_BYTES: u64 = 256 << 10;

@@ -12,28 +12,21 @@ use serde_json::Value;
 use similar::{ChangeTag, DiffOp, TextDiff};
 use std::sync::Arc;
 
-/// One version.
 #[derive(Clone, Debug)]
 pub struct Version {
-    /// What was recorded.
     pub code: Arc<CodeRecorded>,
     /// The phase it was recorded in; `None` where the journal says none.
     pub phase: Option<Arc<str>>,
-    /// Whose tests were counted.
     pub tests_of: TestsOf,
     /// When it was recorded, in seconds since 1970; 0 where the journal's time is none.
     pub at: i64,
 }
 
-/// Whose tests a version met.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum TestsOf {
-    /// Nobody can say.
     #[default]
     Unknown,
-    /// Those of the task.
     Task,
-    /// Those its author wrote.
     Author,
 }
 
@@ -143,9 +136,7 @@ pub fn last_of<'a>(view: &'a View, candidate: &str) -> Option<&'a CodeRecorded> 
 /// How a version came to be from the one before it of the same candidate.
 #[derive(Debug, PartialEq, Eq)]
 pub struct Change {
-    /// Lines that are new.
     pub added: usize,
-    /// Lines that are gone.
     pub removed: usize,
     /// Whether there was none before it.
     pub is_first: bool,
@@ -161,7 +152,6 @@ pub fn before<'a>(versions: &'a [Version], of: &Version) -> Option<&'a Version> 
         .last()
 }
 
-/// What a version changed.
 pub fn change(versions: &[Version], of: &Version) -> Change {
     let before = before(versions, of);
     let diff = TextDiff::from_lines(before.map_or("", |before| &before.code.code), &of.code.code);

@@ -34,7 +34,6 @@ pub struct Caps {
 }
 
 impl Caps {
-    /// Whether nothing is capped.
     pub fn is_empty(&self) -> bool {
         self.cost_usd.is_none() && self.tokens.is_none() && self.calls.is_none()
     }
@@ -136,12 +135,9 @@ impl Amount {
     }
 }
 
-/// What was used so far.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Spent {
-    /// Calls begun.
     pub calls: u64,
-    /// Tokens and money.
     pub amount: Amount,
 }
 
@@ -205,12 +201,10 @@ enum Held {
 }
 
 impl Hold<'_> {
-    /// How much.
     pub fn amount(&self) -> Amount {
         self.amount
     }
 
-    /// The call leaves.
     pub fn sent(&mut self) {
         self.state = Held::Sent;
     }
@@ -220,7 +214,6 @@ impl Hold<'_> {
         self.state = Held::Before;
     }
 
-    /// The call ended.
     pub fn settle(mut self, used: Option<Amount>, may_be_billed: bool) {
         self.state = Held::Settled;
         self.budget.release(self.amount, |spent| {
@@ -244,7 +237,6 @@ impl Drop for Hold<'_> {
 /// A call that cannot be held.
 #[derive(Debug, PartialEq)]
 pub struct Refusal {
-    /// The cap it would break.
     pub met: LimitMet,
     /// Whether it might fit once the calls under way are settled: they are held at the most they
     /// could use.

@@ -126,7 +126,6 @@ fn cleaned(text: &str, has_colours: bool) -> Cow<'_, str> {
     Cow::Owned(clean)
 }
 
-/// The same, on one line.
 pub fn on_one_line(text: &str) -> String {
     one_line(text).into_owned()
 }

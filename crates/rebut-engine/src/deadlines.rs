@@ -41,7 +41,6 @@ impl Deadlines {
         }
     }
 
-    /// The clock of the desk.
     pub fn clock(&self) -> Arc<SharedClock> {
         self.clock.clone()
     }

@@ -22,7 +22,6 @@ pub trait Embedder: Send + Sync {
     fn wire(&self, texts: &[String]) -> String;
 }
 
-/// What came back.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Embedded {
     /// The vectors, as the provider gave them.
@@ -62,17 +61,14 @@ impl KeptVectors {
             .collect();
     }
 
-    /// Forgets everything.
     pub fn clear(&mut self) {
         self.by_text.clear();
     }
 
-    /// How many there are.
     pub fn len(&self) -> usize {
         self.by_text.len()
     }
 
-    /// Whether there is none.
     pub fn is_empty(&self) -> bool {
         self.by_text.is_empty()
     }

@@ -53,7 +53,6 @@ macro_rules! events {
     };
 }
 
-/// Data as JSON text.
 pub(crate) fn json_text(data: &impl Serialize) -> String {
     // Every type here is made of strings, finite numbers, lists and maps with string keys.
     serde_json::to_string(data).expect("event data is always JSON")

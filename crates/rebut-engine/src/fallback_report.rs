@@ -8,13 +8,9 @@ use crate::{
 };
 use std::{collections::BTreeMap, sync::Arc};
 
-/// Who answered a turn.
 pub(crate) struct Answered {
-    /// Whose turn it was.
     pub agent: Arc<str>,
-    /// The agent's own model.
     pub planned: Arc<str>,
-    /// The model that answered.
     pub model: Arc<str>,
     /// Whether it was taken over from another debate, and so answered by whoever that one asked.
     pub copied: bool,
@@ -78,7 +74,6 @@ fn is_heard_twice(answered: &BTreeMap<Arc<str>, Answered>, turn: &str, one: &Ans
     }
 }
 
-/// `challenge 2` of `challenge 2/risk/clarify`.
 fn step_of(turn: &str) -> &str {
     turn.split_once('/').map_or(turn, |(step, _)| step)
 }

@@ -22,7 +22,6 @@ pub enum Label {
 }
 
 impl Label {
-    /// The word in the fence.
     pub const fn word(self) -> &'static str {
         match self {
             Self::Data => "data",
@@ -49,7 +48,6 @@ const TURN_TOKENS: [&str; 8] = [
 ];
 
 impl Fence {
-    /// A fence with this marker.
     pub fn new(marker: &str) -> Self {
         Self {
             marker: marker.to_owned(),
@@ -155,7 +153,6 @@ fn looks_like_fence(text: &str) -> bool {
             .any(|known| word[..letters].eq_ignore_ascii_case(known))
 }
 
-/// `<|im_end|>` and its like.
 fn is_piped_token(text: &str) -> bool {
     const LONGEST: usize = 40;
     let Some(name) = text.strip_prefix("<|") else {

@@ -75,9 +75,7 @@ pub struct GateDecided {
 /// What a person is shown at a gate.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Shown {
-    /// In a few words.
     pub summary: String,
-    /// In full.
     pub pending: Value,
 }
 
@@ -107,7 +105,6 @@ impl GateOpened {
 }
 
 impl GateDecided {
-    /// The decision of the timer.
     pub(crate) fn timed_out(gate: &str) -> Self {
         Self {
             gate: gate.to_owned(),
@@ -127,7 +124,6 @@ impl GateDecided {
         }
     }
 
-    /// Whether the timer made it.
     pub(crate) fn is_timeout(&self) -> bool {
         self.by == TIMEOUT
     }

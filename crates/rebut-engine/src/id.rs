@@ -12,7 +12,6 @@ use uuid::Uuid;
 pub struct DebateId(#[schemars(with = "String")] Uuid);
 
 impl DebateId {
-    /// A fresh, random id.
     pub fn new() -> Self {
         Self(Uuid::new_v4())
     }

@@ -37,7 +37,6 @@ use tokio::sync::{Notify, futures::Notified, watch};
 use window::{Mark, Window};
 use writing::{Backoff, Means};
 
-/// An open journal.
 pub struct Journal {
     debate: DebateId,
     store: Arc<dyn Store>,
@@ -102,16 +101,13 @@ struct Written {
 /// Makes a session row from the time of the append; again, where that has to be written again.
 pub type MakeSession = Box<dyn Fn(&str) -> Session + Send>;
 
-/// How an append is made.
 #[derive(Default)]
 pub struct Commit {
     /// Close the journal here with a signed checkpoint.
     pub seal: bool,
-    /// The new session row.
     pub session: Option<MakeSession>,
     /// Take or give up the debate.
     pub claim: Option<Claim>,
-    /// What it must survive.
     pub durability: Option<Durability>,
     /// What forbids it, looked at when nothing can come between that look and the append.
     pub unless: Option<Unless>,
@@ -120,23 +116,18 @@ pub struct Commit {
 /// Says what is recorded already that makes an append come too late.
 pub type Unless = Box<dyn Fn(&Memory) -> Option<TooLate> + Send>;
 
-/// An append under way.
 pub type Appending<'a> = Pin<Box<dyn Future<Output = Result<u64, Stop>> + Send + 'a>>;
 
 /// What is recorded, as far as a re-run of the format needs it.
 #[derive(Default)]
 pub struct Memory {
-    /// The first event.
     pub started: Option<Arc<Started>>,
-    /// When it was written.
     pub created_at: Arc<str>,
     /// The end, if there is one.
     pub outcome: Option<Arc<Outcome>>,
     /// Whether the last word was a pause.
     pub paused: bool,
-    /// Human notes by number.
     pub notes: BTreeMap<u64, HumanNoted>,
-    /// A person asked to stop.
     pub cancelled: Option<HumanCancelled>,
     /// Who asked for a pause that has not come yet.
     pub pause_asked: Option<String>,
@@ -162,7 +153,6 @@ pub struct Memory {
 pub struct Gate {
     /// How it was opened; one that is switched off is only decided.
     pub opened: Option<Box<GateOpened>>,
-    /// Its decision.
     pub decided: Option<GateDecided>,
 }
 
@@ -183,7 +173,6 @@ type FactKey = (
 pub struct RecordedTurn {
     /// The hash of the prompt it was asked with.
     pub prompt: Option<Hash>,
-    /// Failed attempts so far.
     pub failed: u32,
     /// How many of them with the model that is asked now.
     pub failed_here: u32,
@@ -193,7 +182,6 @@ pub struct RecordedTurn {
     held: Option<Amount>,
     /// Whether a call left and nothing came back before the record ends.
     pub in_flight: bool,
-    /// The reply.
     pub completed: Option<Arc<TurnCompleted>>,
     /// The last fault, when it was given up.
     pub given_up: Option<Fault>,
@@ -464,7 +452,6 @@ impl Journal {
         self.end.try_lock().ok().map(|end| end.count)
     }
 
-    /// Whose journal it is.
     pub fn debate(&self) -> DebateId {
         self.debate
     }
@@ -474,7 +461,6 @@ impl Journal {
         self.grown.notified()
     }
 
-    /// What is recorded.
     pub fn memory(&self) -> MutexGuard<'_, Memory> {
         // Nothing panics while holding it; should it ever, what was recorded is still right.
         self.memory.lock().unwrap_or_else(PoisonError::into_inner)

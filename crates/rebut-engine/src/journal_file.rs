@@ -12,11 +12,8 @@ use std::borrow::Cow;
 /// A journal on its way to or from a file.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Portable {
-    /// Which debate.
     pub debate: DebateId,
-    /// Its records.
     pub records: Vec<Record>,
-    /// Its checkpoints.
     pub checkpoints: Vec<Checkpoint>,
 }
 
@@ -79,7 +76,6 @@ struct Line<'a> {
 }
 
 impl Portable {
-    /// The file's text.
     pub fn to_ndjson(&self) -> Result<String, serde_json::Error> {
         let heading = Heading {
             rebut: "journal".to_owned(),

@@ -61,7 +61,6 @@ pub enum FoundBy {
 }
 
 impl FoundBy {
-    /// The word for it.
     pub fn as_str(self) -> &'static str {
         match self {
             Self::Bm25 => "bm25",
@@ -82,7 +81,6 @@ pub enum Given {
 }
 
 impl Given {
-    /// What agents are told.
     pub fn told(&self) -> String {
         match self {
             Self::Words(words) => words.clone(),
@@ -140,7 +138,6 @@ impl Bounds {
     }
 }
 
-/// Longer lessons are no lessons.
 const MOST_CHARS: usize = 400;
 
 /// Words of so many tasks that they tell none from another.

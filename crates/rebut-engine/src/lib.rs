@@ -5,12 +5,15 @@
 //! A debate needs a [`Store`](store::Store), [`Models`](model::Models) and a [`Desk`] over both:
 //! see `examples/library.rs`.
 
+#[warn(missing_docs)]
 pub mod agent;
 pub mod audit;
 pub mod budget;
 pub mod clean;
+#[warn(missing_docs)]
 pub mod clock;
 mod deadlines;
+#[warn(missing_docs)]
 pub mod debate;
 mod desk;
 mod disabled_models;
@@ -29,12 +32,14 @@ pub mod journal_file;
 pub mod learning;
 pub mod lessons;
 pub mod memory_store;
+#[warn(missing_docs)]
 pub mod model;
 pub mod model_mismatch;
 pub mod moves;
 pub mod observer;
 pub mod offline_eval;
 pub mod outbox;
+#[warn(missing_docs)]
 pub mod outcome;
 pub mod planning;
 pub mod policy;
@@ -49,11 +54,13 @@ pub mod report;
 pub mod retally;
 pub mod retrieval;
 pub mod run_code;
+#[warn(missing_docs)]
 pub mod sandbox;
 pub mod schema_check;
 pub mod seal;
 pub mod secrets;
 pub mod stopping;
+#[warn(missing_docs)]
 pub mod store;
 pub mod suggest;
 pub mod tools;

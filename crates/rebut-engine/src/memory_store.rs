@@ -39,12 +39,10 @@ struct Kept {
 }
 
 impl MemoryStore {
-    /// An empty store.
     pub fn new() -> Self {
         Self::default()
     }
 
-    /// The rows `debate_turns` would have.
     pub fn turns(&self, debate: DebateId) -> Vec<TurnRow> {
         self.lock()
             .get(&debate)

@@ -112,13 +112,10 @@ pub struct Webhook {
 /// A webhook that is to be.
 #[derive(Clone, Debug)]
 pub struct NewWebhook {
-    /// Whose debates it is about.
     pub owner: String,
-    /// Where events are posted.
     pub url: String,
     /// The kinds of events that are.
     pub events: Vec<String>,
-    /// What messages are signed with.
     pub secret: Secret,
 }
 
@@ -127,7 +124,6 @@ pub struct NewWebhook {
 pub struct Secret(String);
 
 impl Secret {
-    /// Wraps a secret.
     pub fn new(secret: String) -> Self {
         Self(secret)
     }
@@ -181,7 +177,6 @@ pub enum DeliveryState {
 }
 
 impl DeliveryState {
-    /// The word in the database.
     pub fn as_str(self) -> &'static str {
         match self {
             Self::Waiting => "waiting",
@@ -198,12 +193,9 @@ impl DeliveryState {
     }
 }
 
-/// Which deliveries to list.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Deliveries {
-    /// Only of this state.
     pub state: Option<DeliveryState>,
-    /// At most so many.
     pub limit: usize,
 }
 
@@ -223,13 +215,9 @@ pub struct Claiming {
 /// A delivery that is somebody's to send.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Claimed {
-    /// The webhook.
     pub webhook: String,
-    /// Where to.
     pub url: String,
-    /// What it is signed with.
     pub secret: Secret,
-    /// The debate.
     pub debate: DebateId,
     /// The event's number in its journal.
     pub seq: u64,
@@ -238,14 +226,11 @@ pub struct Claimed {
     pub attempt: u32,
 }
 
-/// What came of an attempt.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Settled {
-    /// It was taken.
     Delivered,
     /// It was not; it is tried again after a while, or never.
     Failed {
-        /// Why, without anything secret.
         why: String,
         /// After how long it is tried again; not any more where nothing is said.
         again: Option<Duration>,
@@ -253,7 +238,6 @@ pub enum Settled {
     /// The receiver wants nothing any more: the webhook is switched off, and what waits for it is
     /// given up.
     Gone {
-        /// Why, for whoever wonders.
         why: String,
     },
 }

@@ -16,7 +16,6 @@ pub struct Features {
     pub complexity: f64,
     /// How much of what is wanted is open.
     pub ambiguity: f64,
-    /// How many take part.
     pub agents: usize,
     /// How many may speak at once; 0 is any number.
     pub at_once: usize,
@@ -52,22 +51,18 @@ pub enum Style {
     Dpde,
 }
 
-/// How the style is found.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Protocol {
     /// By the features of the task.
     #[default]
     Adaptive,
-    /// Always this one.
     Always(Style),
 }
 
 /// What was chosen, and why in words.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Chosen<T> {
-    /// What.
     pub what: T,
-    /// Why.
     pub why: &'static str,
 }
 
@@ -95,7 +90,6 @@ impl Style {
 }
 
 impl Protocol {
-    /// The style for a task.
     pub fn style(self, features: &Features) -> Chosen<Style> {
         let (complexity, ambiguity) = (share(features.complexity), share(features.ambiguity));
         let (what, why) = match self {
@@ -153,7 +147,6 @@ fn share(value: f64) -> f64 {
     }
 }
 
-/// Something to be done.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Task {
     /// Its name, unique in the plan.
@@ -238,7 +231,6 @@ impl Plan {
         })
     }
 
-    /// The stages, one after another.
     pub fn stages(&self) -> &[Vec<Task>] {
         &self.stages
     }

@@ -14,11 +14,8 @@ use std::sync::Arc;
 /// What one event leaves in a table.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Projection {
-    /// The record it comes from.
     pub seq: u64,
-    /// When that was written.
     pub created_at: Arc<str>,
-    /// What it is.
     pub made: Made,
 }
 
@@ -29,9 +26,7 @@ pub enum Made {
     Code(Arc<CodeRecorded>),
     /// One more entry of a list in a row of `debate_turns`; nothing where there is no such row.
     Entry {
-        /// Which list.
         list: TurnList,
-        /// In whose row.
         of: OfTurn,
         /// The entry, as a JSON object that holds its `seq`.
         json: String,
@@ -41,18 +36,14 @@ pub enum Made {
 /// The lists in a row of `debate_turns`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum TurnList {
-    /// What tools were used for.
     ToolCalls,
-    /// How runs went.
     TestResults,
-    /// What was learned from failures.
     Reflections,
 }
 
 /// Which turn a list belongs to.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum OfTurn {
-    /// The turn of that name.
     Named(Arc<str>),
     /// The last turn of that agent before the event.
     LastOf(Arc<str>),
@@ -67,18 +58,13 @@ pub struct Tables {
     pub turns: Vec<TurnLists>,
 }
 
-/// A row of `code_versions`.
 #[derive(Clone, Debug, PartialEq)]
 pub struct CodeRow {
-    /// The record it comes from.
     pub seq: u64,
     /// The record of the turn it came with; `None` when that is not there.
     pub turn_seq: Option<u64>,
-    /// Its language.
     pub language: String,
-    /// The code.
     pub code: String,
-    /// Its number in the debate.
     pub version_number: u32,
     /// 0 to 1, where somebody rated it.
     pub quality_score: Option<f64>,
@@ -89,20 +75,15 @@ pub struct CodeRow {
     pub metrics: String,
     /// What changed since the version before; `None` when there is none.
     pub diff_from_previous: Option<String>,
-    /// When it was recorded.
     pub created_at: String,
 }
 
 /// The lists in a row of `debate_turns`, each a JSON array.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct TurnLists {
-    /// The record of the turn.
     pub seq: u64,
-    /// What tools were used for.
     pub tool_calls: Option<String>,
-    /// How runs went.
     pub test_results: Option<String>,
-    /// What was learned from failures.
     pub reflections: Option<String>,
 }
 
@@ -157,7 +138,6 @@ impl Projection {
 }
 
 impl CodeRow {
-    /// The row of a version.
     pub fn of(seq: u64, turn_seq: Option<u64>, created_at: &str, code: &CodeRecorded) -> Self {
         Self {
             seq,

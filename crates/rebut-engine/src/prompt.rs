@@ -60,7 +60,6 @@ impl Prompt {
             .map_or(self.user.len(), |blank| last.end + blank + 2)
     }
 
-    /// The hash the journal holds.
     pub fn hash(&self) -> Hash {
         use sha2::{Digest, Sha256};
         let mut hasher = Sha256::new();
@@ -91,7 +90,6 @@ impl Prompt {
 pub enum Hole {
     /// The engine's own words, numbers and short names: as they are.
     Word,
-    /// Material: cleaned and fenced.
     Data,
     /// A role's text or a persona: cleaned and fenced, as the agent's part.
     Part,
@@ -151,7 +149,6 @@ impl Word {
         )
     }
 
-    /// Words one after the other.
     pub fn all(words: impl IntoIterator<Item = Word>) -> Self {
         Self(
             words
@@ -162,7 +159,6 @@ impl Word {
         )
     }
 
-    /// The text.
     pub fn as_str(&self) -> &str {
         &self.0
     }
@@ -172,7 +168,6 @@ impl Word {
 /// other holes.
 #[doc(hidden)]
 pub trait Lent<'a> {
-    /// The type of the field.
     type Value;
 }
 
@@ -201,17 +196,13 @@ impl From<u32> for Word {
 /// A row of a format's table of prompts: everything about a prompt file but the values.
 #[derive(Clone, Copy)]
 pub struct PromptFile {
-    /// The file below `prompts/`.
     pub file: &'static str,
-    /// Its text.
     pub source: &'static str,
-    /// Its holes.
     pub holes: &'static [(&'static str, Hole)],
     pieces: fn() -> &'static Pieces,
 }
 
 impl PromptFile {
-    /// The row of a prompt.
     pub const fn of<T: Template>() -> Self {
         Self {
             file: T::FILE,
@@ -235,11 +226,8 @@ impl PromptFile {
 
 /// A prompt file together with what fills its holes. Made by [`prompt!`](crate::prompt!).
 pub trait Template {
-    /// The file below `prompts/`.
     const FILE: &'static str;
-    /// Its text.
     const SOURCE: &'static str;
-    /// Its holes.
     const HOLES: &'static [(&'static str, Hole)];
 
     /// What fills the hole of that number.
@@ -248,7 +236,6 @@ pub trait Template {
     /// The file taken apart; done once.
     fn pieces() -> &'static Pieces;
 
-    /// Fills every hole.
     fn render(&self, fence: &Fence) -> Prompt {
         rendered(Self::pieces(), Self::HOLES, &|hole| self.value(hole), fence)
     }
@@ -264,7 +251,6 @@ type Piece = (&'static str, Option<usize>);
 type Holes = [(&'static str, Hole)];
 
 impl Pieces {
-    /// Takes a prompt file apart.
     pub fn of<T: Template>() -> Self {
         let (system, user) = split(T::SOURCE);
         let apart = |source: &'static str| {

@@ -12,7 +12,6 @@ use tokio::{
     time::Instant,
 };
 
-/// The lanes to all providers.
 pub struct Lanes {
     width: usize,
     open: Mutex<HashMap<String, Arc<Lane>>>,

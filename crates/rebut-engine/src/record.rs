@@ -5,7 +5,6 @@ use serde::{Deserialize, Serialize, de::Error as _};
 use sha2::{Digest, Sha256};
 use std::{borrow::Cow, cell::RefCell, fmt, sync::Arc};
 
-/// A SHA-256 value.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Default)]
 pub struct Hash(pub [u8; 32]);
 
@@ -20,12 +19,10 @@ impl schemars::JsonSchema for Hash {
 }
 
 impl Hash {
-    /// The hash of some bytes.
     pub fn of(bytes: &[u8]) -> Self {
         Self(Sha256::digest(bytes).into())
     }
 
-    /// From 64 hexadecimal digits.
     pub fn parse(hex: &str) -> Option<Self> {
         decode_hex(hex).map(Self)
     }
@@ -58,7 +55,6 @@ impl<'de> Deserialize<'de> for Hash {
 
 const DIGITS: &[u8; 16] = b"0123456789abcdef";
 
-/// Lower-case hexadecimal.
 pub fn encode_hex(bytes: &[u8]) -> String {
     bytes
         .iter()
@@ -102,19 +98,12 @@ pub fn decode_hex<const N: usize>(hex: &str) -> Option<[u8; N]> {
 /// over a re-rendering.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Record {
-    /// Whose journal.
     pub debate: DebateId,
-    /// Its number, from 1.
     pub seq: u64,
-    /// When, RFC 3339 with milliseconds.
     pub ts: Arc<str>,
-    /// The event's kind, e.g. `turn.completed`.
     pub kind: Cow<'static, str>,
-    /// The round it belongs to.
     pub round: Option<u32>,
-    /// The phase of the format.
     pub phase: Option<Arc<str>>,
-    /// The agent it is about.
     pub agent: Option<Arc<str>>,
     /// The event's own data, as JSON text; the tombstone's after redaction.
     pub data: String,
@@ -125,16 +114,13 @@ pub struct Record {
     pub digest: Hash,
     /// The hash of the record before; zero for the first.
     pub prev: Hash,
-    /// This record's own hash.
     pub hash: Hash,
 }
 
 /// Where in the debate an event happened.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Place {
-    /// Round, if any.
     pub round: Option<u32>,
-    /// Phase, if any.
     pub phase: Option<Arc<str>>,
     /// Agent, if it is about one.
     pub agent: Option<Arc<str>>,

@@ -14,11 +14,8 @@ pub struct Episodes {
 /// One failed attempt and what its agent made of it.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Episode {
-    /// In which debate.
     pub debate_id: DebateId,
-    /// Whose attempt.
     pub agent: Arc<str>,
-    /// What it made of it.
     pub reflection: Arc<ReflectionRecorded>,
 }
 

@@ -28,7 +28,6 @@ pub struct Recording {
 }
 
 impl Recording {
-    /// The recording in a journal.
     pub fn of(records: &[Record]) -> Result<Self, serde_json::Error> {
         let mut recording = Self::default();
         let mut unheard: BTreeMap<u64, HumanNoted> = BTreeMap::new();
@@ -131,7 +130,6 @@ impl Recording {
         self.notes.get(step).cloned().unwrap_or_default()
     }
 
-    /// What came of a run.
     pub fn run(&self, run: &str) -> Option<&RunCompleted> {
         self.runs.get(run).map(Arc::as_ref)
     }
@@ -147,7 +145,6 @@ impl Recording {
     }
 }
 
-/// Answers only what is recorded.
 pub struct Recorded(pub Arc<Recording>);
 
 #[async_trait::async_trait]

@@ -52,9 +52,7 @@ macro_rules! reply {
 /// A schema ready to be sent.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Schema {
-    /// Its name.
     pub name: &'static str,
-    /// Its text.
     pub json: Arc<str>,
 }
 
@@ -155,7 +153,6 @@ fn close(schema: &mut Value) {
 /// How a reply was found in the text.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Extracted<R> {
-    /// The reply.
     pub reply: R,
     /// Whether its JSON had to be mended.
     pub mended: bool,

@@ -22,7 +22,6 @@ pub fn rank<T: AsRef<str>>(query: &str, texts: &[T]) -> Vec<Found> {
     found
 }
 
-/// A text that fits.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Found {
     /// Its place among the texts that were given.

@@ -18,13 +18,10 @@ pub struct Seal {
 /// A signed statement: after `count` events the chain of this debate ended in `head`.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Checkpoint {
-    /// How many events.
     pub count: u64,
     /// The hash of the last of them.
     pub head: Hash,
-    /// The public key, in hexadecimal.
     pub key: String,
-    /// The signature, in hexadecimal.
     pub signature: String,
 }
 
@@ -43,12 +40,10 @@ impl Seal {
         Ok(secret)
     }
 
-    /// The public half, in hexadecimal.
     pub fn public(&self) -> &str {
         &self.public
     }
 
-    /// Closes a journal here.
     pub fn close(&self, debate: DebateId, count: u64, head: Hash) -> Checkpoint {
         let signature = self.key.sign(&statement(debate, count, head));
         Checkpoint {

@@ -116,7 +116,6 @@ impl Scrubber {
         text.floor_char_boundary(around.map_or(place, |range| range.start))
     }
 
-    /// Where secrets are, in order.
     fn found_in(&self, text: &str) -> Vec<Range<usize>> {
         if self.needles.is_empty() {
             return Vec::new();

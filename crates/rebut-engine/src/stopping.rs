@@ -32,7 +32,6 @@ pub fn unassailable(votes: &[u64], remaining: &[u64]) -> Option<usize> {
 pub enum Settled {
     /// This candidate alone leads and reaches the bar.
     Reached(usize),
-    /// Nobody reaches it.
     NotReached,
 }
 

@@ -36,7 +36,6 @@ pub struct Signal {
 }
 
 impl Triage {
-    /// The signals in one line.
     pub fn describe(&self) -> String {
         let signals = self
             .signals
@@ -98,9 +97,7 @@ pub fn triage(question: &str, options: usize, context: &str) -> Triage {
 /// A format that suits what was typed, and why.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Route {
-    /// The format's name.
     pub format: &'static str,
-    /// In words.
     pub why: String,
 }
 

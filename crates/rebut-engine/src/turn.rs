@@ -31,7 +31,6 @@ crate::prompt!(
     }
 );
 
-/// One turn on its way.
 pub(crate) struct Exchange<'a> {
     debate: &'a Debate,
     step: &'a Step,
@@ -50,7 +49,6 @@ pub(crate) struct Exchange<'a> {
 /// What an agent is told. A prompt is the largest thing a turn holds, and thousands may wait for a
 /// place at their provider.
 pub(crate) enum PromptSource<'a> {
-    /// Somebody else holds it.
     Held(&'a Prompt),
     /// It can be made again, and is there only while it is needed.
     Made(Option<Prompt>, &'a (dyn Fn(&Agent) -> Prompt + Sync)),
@@ -122,7 +120,6 @@ impl Unusable {
 /// How much more a judge may write whose answer was cut at a limit of ours.
 const MORE_ROOM: u32 = 2;
 
-/// What follows a failed attempt.
 enum Next {
     Retry(Duration),
     Fallback(Arc<str>),

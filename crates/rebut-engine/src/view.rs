@@ -30,28 +30,21 @@ use std::{collections::BTreeSet, sync::Arc};
 /// A debate as its journal tells it so far.
 #[derive(Clone, Debug, Default)]
 pub struct View {
-    /// Which debate.
     pub id: Option<DebateId>,
-    /// What was pinned.
     pub started: Option<Arc<Started>>,
     /// When it began, and when the last event was written.
     pub created_at: Arc<str>,
-    /// Time of the last event.
     pub updated_at: Arc<str>,
-    /// When it ended.
     pub ended_at: Option<Arc<str>>,
     /// Milliseconds somebody ran it: without the time between an interruption, pause or limit and
     /// the next resumption.
     pub worked_ms: u64,
     /// Since when it works, until it ends or is left.
     works_since: Option<jiff::Timestamp>,
-    /// How many events there are.
     pub events: u64,
-    /// Rounds in order.
     pub rounds: Vec<RoundView>,
     /// Every turn that was asked, in order.
     pub turns: Vec<TurnView>,
-    /// Personas given, by agent.
     pub personas: Vec<(Arc<str>, Arc<PersonaRecorded>)>,
     /// Verdicts of judges between two sides, in order.
     pub verdicts: Vec<Arc<Ruling>>,
@@ -63,19 +56,14 @@ pub struct View {
     pub merge: Option<Arc<MergeRecorded>>,
     /// What ran in the sandbox, in the order it ended.
     pub runs: Vec<Arc<RunCompleted>>,
-    /// Code at its milestones.
     pub code: Vec<Arc<CodeRecorded>>,
     /// What agents learned from failed attempts, by agent.
     pub reflections: Vec<(Arc<str>, Arc<ReflectionRecorded>)>,
-    /// Lessons for later debates.
     pub lessons: Vec<Arc<LessonRecorded>>,
     /// What tools were used for, by agent.
     pub tool_calls: Vec<(Arc<str>, Arc<ToolCalled>)>,
-    /// What people added.
     pub notes: Vec<HumanNoted>,
-    /// A gate that waits.
     pub open_gate: Option<GateOpened>,
-    /// The end.
     pub outcome: Option<Outcome>,
     /// The person's choice after a contested end.
     pub answer: Option<HumanAnswered>,
@@ -83,7 +71,6 @@ pub struct View {
     pub marked: Option<HumanMarked>,
     /// Whether it was saved and left.
     pub paused: bool,
-    /// Every resumption.
     pub resumed: Vec<DebateResumed>,
     /// Events whose text was taken out.
     pub redacted: Vec<u64>,
@@ -98,22 +85,14 @@ pub struct View {
     last_end: (u64, Option<Ending>),
 }
 
-/// One round.
 #[derive(Clone, Debug, Default)]
 pub struct RoundView {
-    /// The step's name.
     pub step: String,
-    /// Its number.
     pub round: u32,
-    /// Its phase.
     pub phase: String,
-    /// Who speaks.
     pub agents: Vec<Arc<str>>,
-    /// Positions taken, in order.
     pub positions: Vec<(Arc<str>, Arc<Position>)>,
-    /// Who was missing.
     pub absent: Vec<Absence>,
-    /// The count.
     pub tally: Option<Arc<Tally>>,
     /// Whether everybody has answered or is missing.
     pub completed: bool,
@@ -123,40 +102,30 @@ pub struct RoundView {
 pub const BLIND_PHASES: [&str; 2] = ["recommend", "answer"];
 
 impl RoundView {
-    /// Whether nobody had heard anybody.
     pub fn is_blind(&self) -> bool {
         BLIND_PHASES.contains(&self.phase.as_str())
     }
 }
 
-/// One turn.
 #[derive(Clone, Debug, Default)]
 pub struct TurnView {
-    /// Its name.
     pub turn: String,
-    /// Who.
     pub agent: Arc<str>,
-    /// Round.
     pub round: u32,
     /// Who was asked; once it answered, who the provider says answered.
     pub model: String,
     /// Who was asked last, by the name it is asked under.
     pub asked: Arc<str>,
-    /// When it was first asked.
     pub asked_at: Arc<str>,
-    /// Requests made.
     pub calls: u32,
     /// Failed attempts, those included where nothing was sent.
     pub faults: Vec<Fault>,
     /// The reply as it came; empty while it is awaited, or if it never came.
     pub text: String,
-    /// Why the model stopped writing.
     pub finish: Finish,
     /// What it cost; `None` when unknown.
     pub usage: Option<Usage>,
-    /// How long it took.
     pub ms: u64,
-    /// Where it stands.
     pub state: TurnState,
     /// Whether a call in flight at a crash may have been paid too.
     pub possibly_paid_twice: bool,
@@ -166,15 +135,11 @@ pub struct TurnView {
     untold: Untold,
 }
 
-/// Where a turn stands.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum TurnState {
-    /// Asked, not answered yet.
     #[default]
     Thinking,
-    /// Answered.
     Done,
-    /// Given up.
     Failed,
 }
 
@@ -204,7 +169,6 @@ impl View {
         view
     }
 
-    /// Everybody's last position.
     pub fn last_words(&self) -> Vec<(&str, &Position)> {
         let mut last: Vec<(&str, &Position)> = Vec::new();
         for (agent, position) in self.rounds.iter().flat_map(|round| &round.positions) {
@@ -422,7 +386,6 @@ impl View {
         self.works_since = now.filter(|_| !is_over);
     }
 
-    /// Where it stands.
     pub fn status(&self) -> Status {
         match &self.outcome {
             None if self.paused => Status::Paused,

@@ -10,9 +10,7 @@ const PATIENCE: Duration = Duration::from_millis(400);
 /// An endpoint that needs no key, and what it says.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Server {
-    /// The provider's name.
     pub name: String,
-    /// Where it is.
     pub address: Address,
     /// The models it has, without those that only embed; `None` when nobody answers.
     pub models: Option<Vec<String>>,

@@ -73,7 +73,6 @@ pub struct ProviderData {
     pub priced_on: Option<String>,
 }
 
-/// The endpoints compiled in.
 pub fn built_in() -> BTreeMap<String, ProviderData> {
     toml::from_str(include_str!("providers.toml"))
         .expect("the compiled-in providers are valid, as a test shows")

@@ -21,7 +21,6 @@ use std::{
     time::Duration,
 };
 
-/// Every provider by name.
 pub struct Registry {
     base_dir: PathBuf,
     /// Another way to read scripts than by their path alone.
@@ -79,7 +78,6 @@ impl KnownEndpoint {
 /// What is known of an endpoint without asking it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct EndpointInfo<'a> {
-    /// The provider's name.
     pub name: &'a str,
     /// Where it is; `None` when what is configured is no address.
     pub address: Option<&'a Address>,
@@ -89,7 +87,6 @@ pub struct EndpointInfo<'a> {
     pub is_ready: bool,
     /// The model the auto panel takes.
     pub auto_model: Option<&'a str>,
-    /// The wire format it speaks.
     pub wire: WireKind,
     /// The day its prices were looked up, if that is known.
     pub priced_on: Option<&'a str>,

@@ -54,7 +54,6 @@ use rebut_engine::{
 };
 use std::sync::{Mutex, PoisonError};
 
-/// Answers from a script.
 pub struct ScriptModel {
     name: String,
     script: Script,

@@ -25,7 +25,6 @@ impl Builds {
             .map(|(_, made)| made.clone())
     }
 
-    /// Keeps what a build made.
     pub(crate) fn keep(&self, build: Hash, made: &[Given]) {
         let size = |made: &[Given]| made.iter().map(|file| file.bytes.len()).sum::<usize>();
         let mut kept = self.kept();

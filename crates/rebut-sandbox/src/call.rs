@@ -23,7 +23,6 @@ pub(crate) const FOLDER: &str = "/box";
 pub(crate) const TEMPORARY: &str = ".tmp";
 /// How the name of a file begins that is being written.
 const HALF_WRITTEN: &str = ".tmp-";
-/// The largest message.
 pub(crate) const LARGEST: usize = 16 << 20;
 /// The most that a script is given on its standard input.
 const MOST_INPUT: u64 = 4 << 20;
@@ -36,11 +35,9 @@ pub(crate) struct Call {
     pub stdin: Vec<u8>,
     /// The plain files of the working folder.
     pub files: Vec<Given>,
-    /// Its folders.
     pub folders: Vec<String>,
 }
 
-/// What came of a call.
 #[derive(Debug, Default, PartialEq)]
 pub(crate) struct Answer {
     pub exit: u8,
@@ -48,9 +45,7 @@ pub(crate) struct Answer {
     pub stderr: Vec<u8>,
     /// Files that are new or have changed.
     pub files: Vec<Given>,
-    /// Folders that are new.
     pub folders: Vec<String>,
-    /// Files that are gone.
     pub removed: Vec<String>,
 }
 
@@ -265,7 +260,6 @@ impl Answer {
         })
     }
 
-    /// Why there is none.
     pub(crate) fn none(why: &str) -> Self {
         Self {
             exit: super::inner::REFUSED,
@@ -345,7 +339,6 @@ impl Answer {
     }
 }
 
-/// Writes one message.
 pub(crate) fn send(to: &mut impl Write, bytes: &[u8]) -> io::Result<()> {
     let length = u32::try_from(bytes.len())
         .ok()
@@ -356,7 +349,6 @@ pub(crate) fn send(to: &mut impl Write, bytes: &[u8]) -> io::Result<()> {
     to.flush()
 }
 
-/// Reads one message.
 pub(crate) fn receive(from: &mut impl Read) -> io::Result<Vec<u8>> {
     let mut head = [0; 4];
     from.read_exact(&mut head)?;

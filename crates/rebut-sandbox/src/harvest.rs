@@ -34,7 +34,6 @@ pub(crate) fn collect(folder: &OwnedFd, wanted: &[String], limits: &Limits) -> V
 /// The most files and folders that are taken together, and the most bytes in them.
 pub(crate) const MOST_FILES: usize = 512;
 pub(crate) const MOST_BYTES: u64 = 8 << 20;
-/// Folders in folders in folders.
 const DEEPEST: usize = 16;
 /// What stands for all that was too much.
 pub(crate) const MORE: &str = "/";

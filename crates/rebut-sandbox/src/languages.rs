@@ -31,7 +31,6 @@ pub struct Toolchain {
     pub(crate) builds: Arc<Builds>,
 }
 
-/// One row of the table.
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Language {
@@ -152,7 +151,6 @@ impl Toolchain {
         self.words(&self.language.build)
     }
 
-    /// What runs it.
     pub fn run(&self) -> Vec<String> {
         self.words(&self.language.run)
     }
@@ -198,7 +196,6 @@ impl Toolchain {
         }
     }
 
-    /// The limits for building.
     pub fn build_limits(&self) -> Limits {
         let time = Duration::from_secs(BUILD_SECONDS);
         Limits {

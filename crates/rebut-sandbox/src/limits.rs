@@ -13,7 +13,6 @@ pub struct Limits {
     /// Memory in bytes: of all its processes together where a control group bounds it, else of each
     /// of them.
     pub memory: u64,
-    /// Processes and threads at once.
     pub processes: u32,
     /// The largest file it may write.
     pub file_bytes: u64,

@@ -13,10 +13,8 @@ use std::{
     time::Duration,
 };
 
-/// bubblewrap as it is installed.
 #[derive(Clone, Debug)]
 pub(crate) struct Bubblewrap {
-    /// Where.
     pub path: PathBuf,
     /// Whether it can forbid user namespaces inside; older ones leave that to our list of system
     /// calls.

@@ -19,7 +19,6 @@ pub struct Spec {
     pub folders: Vec<PathBuf>,
     /// The whole environment, but for `PATH` and `HOME`, which are set unless given here.
     pub env: Vec<(String, String)>,
-    /// The most it may use.
     pub limits: Limits,
     /// Files below `/box` that are wanted afterwards.
     pub collect: Vec<String>,
@@ -38,12 +37,9 @@ pub struct Spec {
 /// One file that is put into a cell or taken out of it.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Given {
-    /// Where: relative, see [`check_path`].
     pub path: String,
-    /// What it holds.
     #[serde(skip)]
     pub bytes: Vec<u8>,
-    /// Whether it is a program.
     pub executable: bool,
 }
 
@@ -61,18 +57,13 @@ impl Given {
 /// How the inner stage is started: our own executable with a word that `main` knows.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Inner {
-    /// The executable.
     pub program: PathBuf,
-    /// Its first arguments.
     pub args: Vec<String>,
 }
 
-/// What came of a cell.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Ended {
-    /// How it ended.
     pub end: End,
-    /// How long the program ran.
     pub ms: u64,
     /// What it wrote to standard output, unless somebody took the stream.
     pub stdout: Vec<u8>,

@@ -14,7 +14,6 @@ pub fn styles_of(language: &str) -> &'static [Style] {
         .map_or(&[], |(_, styles)| styles)
 }
 
-/// One row for each language.
 const STYLES: &[(&str, &[Style])] = &[
     (
         "python",

@@ -16,17 +16,14 @@ impl Jail {
         })
     }
 
-    /// How strongly cells are held.
     pub fn tier(&self) -> u8 {
         match self.0 {}
     }
 
-    /// What bounds memory.
     pub fn memory_bound(&self) -> &str {
         match self.0 {}
     }
 
-    /// Starts nothing.
     pub async fn spawn(&self, _spec: Spec) -> Result<Cell, Refused> {
         match self.0 {}
     }
@@ -35,11 +32,8 @@ impl Jail {
 /// A running cell; there is none here.
 #[derive(Debug)]
 pub struct Cell {
-    /// To the program's standard input.
     pub stdin: Option<tokio::io::DuplexStream>,
-    /// From its standard output.
     pub stdout: Option<tokio::io::DuplexStream>,
-    /// From its standard error.
     pub stderr: Option<tokio::io::DuplexStream>,
 }
 

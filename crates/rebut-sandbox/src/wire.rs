@@ -11,35 +11,24 @@ use std::{
 /// All a warden needs to know to run one cell.
 #[derive(Debug, Serialize, Deserialize)]
 pub(crate) struct Order {
-    /// The program and its arguments.
     pub argv: Vec<String>,
-    /// Its whole environment.
     pub env: Vec<(String, String)>,
-    /// The most it may use.
     pub limits: Limits,
     /// Processes it may have, as the limit of the kernel on each user has it.
     pub processes_by_rlimit: u32,
-    /// Files below `/in`.
     pub read_only: Vec<Entry>,
-    /// Files below `/box`.
     pub writable: Vec<Entry>,
-    /// Folders of the machine, read-only.
     pub folders: Vec<PathBuf>,
-    /// What is wanted afterwards.
     pub collect: Vec<String>,
-    /// Whether the program judges others.
     pub judges: bool,
     /// Files below `/box` that nobody in the cell can change.
     pub pinned: Vec<Entry>,
     /// Whether all that is below `/box` is wanted afterwards.
     pub collect_all: bool,
-    /// Where bubblewrap is.
     pub bubblewrap: PathBuf,
     /// Whether it can forbid user namespaces inside.
     pub can_disable_userns: bool,
-    /// Our own executable.
     pub inner: PathBuf,
-    /// Its first arguments.
     pub inner_args: Vec<String>,
     /// How many control groups the cell is put in; as many descriptors to enter, then to leave
     /// them, come with the order.
@@ -49,28 +38,22 @@ pub(crate) struct Order {
 /// A file whose bytes follow the frame.
 #[derive(Debug, Serialize, Deserialize)]
 pub(crate) struct Entry {
-    /// Where.
     pub path: String,
-    /// Whether it is a program.
     pub executable: bool,
     /// How many bytes are its own.
     pub length: u64,
 }
 
-/// What the warden says.
 #[derive(Debug, Serialize, Deserialize)]
 pub(crate) enum Said {
     /// The cell could not be made, or the program not be started in it.
     Refused(String),
-    /// The program runs.
     Started,
     /// Everything in the cell is gone.
     Ended {
         /// How the program ended; `None` when the cell was ended around it.
         status: Option<Status>,
-        /// Whether its time was over.
         is_late: bool,
-        /// How long it ran.
         ms: u64,
         /// The wanted files that were there.
         files: Vec<Entry>,
@@ -84,29 +67,21 @@ pub(crate) enum Reported {
     Refused(String),
     /// All is applied and the program runs.
     Started,
-    /// The program ended.
     Ended(Status),
 }
 
-/// How a program ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) enum Status {
-    /// By itself.
     Exited(i32),
-    /// By a signal.
     Signalled(i32),
 }
 
 /// What the first process in the cell is told.
 #[derive(Debug, Serialize, Deserialize)]
 pub(crate) struct Orders {
-    /// The program and its arguments.
     pub argv: Vec<String>,
-    /// Its whole environment.
     pub env: Vec<(String, String)>,
-    /// The most it may use.
     pub limits: Limits,
-    /// Processes it may have.
     pub processes_by_rlimit: u32,
     /// What can be read in the cell.
     pub readable: Vec<PathBuf>,
@@ -181,7 +156,6 @@ pub(crate) fn read_files(from: &mut impl Read, entries: &[Entry]) -> io::Result<
     entries.iter().map(|entry| one(entry, from)).collect()
 }
 
-/// Writes one frame.
 pub(crate) fn write<'a>(
     to: &mut impl Write,
     said: &impl Serialize,

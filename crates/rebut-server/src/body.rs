@@ -19,7 +19,6 @@ use std::{
     time::Duration,
 };
 
-/// How deep JSON may be.
 pub const DEEPEST: usize = 64;
 
 /// The bytes of a body that may be JSON; empty where there is none.

@@ -36,7 +36,6 @@ impl Changes {
         }
     }
 
-    /// Waits until all is done.
     pub async fn all_done(&self) {
         // The sender lives as long as this.
         let _ = self.count.subscribe().wait_for(|count| *count == 0).await;

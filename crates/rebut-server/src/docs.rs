@@ -10,7 +10,6 @@ h3{margin:1.5rem 0 0}summary{cursor:pointer}.m{display:inline-block;min-width:4.
 table{border-collapse:collapse}td{padding:.1rem .8rem .1rem 0;vertical-align:top}\
 @media(prefers-color-scheme:dark){body{color:#ddd;background:#181818}pre{background:#242424}}";
 
-/// The page.
 pub fn page(document: &Value) -> String {
     let mut page = String::new();
     let title = escaped(document["info"]["title"].as_str().unwrap_or_default());

@@ -15,7 +15,6 @@ use tokio::sync::{broadcast, watch};
 pub struct Tail {
     server: Arc<Shared>,
     id: DebateId,
-    /// Who watches.
     stay: StreamAuth,
     watch: Watch,
     deltas: Option<broadcast::Receiver<Delta>>,
@@ -32,7 +31,6 @@ pub struct Tail {
 
 /// One thing a watcher is shown.
 pub enum Shown {
-    /// An event of the journal.
     Event(Box<Record>),
     /// Something that is in no journal.
     Passing(Passing),
@@ -77,7 +75,6 @@ pub enum Passing {
 }
 
 impl Passing {
-    /// Its name.
     pub fn name(&self) -> &'static str {
         match self {
             Self::Delta { .. } => "turn.delta",

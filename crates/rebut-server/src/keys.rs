@@ -43,7 +43,6 @@ pub enum Role {
 }
 
 impl Role {
-    /// Its word.
     pub fn as_str(self) -> &'static str {
         match self {
             Self::Viewer => "viewer",
@@ -54,7 +53,6 @@ impl Role {
 }
 
 impl Keys {
-    /// These keys.
     pub fn new(keys: Vec<Key>) -> Self {
         Self {
             keys: Arc::new(watch::Sender::new(keys)),

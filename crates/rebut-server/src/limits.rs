@@ -64,7 +64,6 @@ impl Buckets {
     }
 }
 
-/// Who watches now, by key.
 pub struct Watchers {
     of_key: Mutex<HashMap<String, usize>>,
     all: watch::Sender<usize>,
@@ -104,7 +103,6 @@ impl Watchers {
         })
     }
 
-    /// How many there are.
     pub fn count(&self) -> usize {
         *self.all.borrow()
     }
@@ -150,7 +148,6 @@ pub struct Leave {
 }
 
 impl Counts {
-    /// So many at once.
     pub fn new(at_once: usize) -> Self {
         let at_once = at_once.max(1);
         Self {

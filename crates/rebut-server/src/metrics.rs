@@ -38,14 +38,12 @@ pub struct Metrics {
 pub(crate) struct Now {
     /// Debates that run in this process.
     pub live: usize,
-    /// Who watches.
     pub watchers: usize,
     /// Deliveries to webhooks that wait, where there can be any.
     pub undelivered: Option<u64>,
 }
 
 impl Metrics {
-    /// A request was answered.
     pub(crate) fn answered(&self, route: &'static str, status: u16) {
         *lock(&self.requests).entry((route, status)).or_default() += 1;
     }

@@ -31,9 +31,7 @@ use tokio::sync::watch;
 
 /// A request that was let in.
 pub struct Call {
-    /// The server.
     pub server: Arc<Shared>,
-    /// Its headers.
     pub headers: HeaderMap,
     /// The body; empty where there is none.
     pub body: Bytes,
@@ -53,7 +51,6 @@ impl Call {
         self.guest.as_ref().ok_or_else(Problem::unauthorized)
     }
 
-    /// The key of whoever asks.
     pub fn key(&self) -> Result<&Key, Problem> {
         Ok(&self.guest()?.key)
     }
@@ -78,12 +75,10 @@ impl Call {
         self.debate.as_ref().ok_or_else(Problem::not_found)
     }
 
-    /// That debate's id.
     pub fn id(&self) -> Result<DebateId, Problem> {
         Ok(self.debate()?.id)
     }
 
-    /// A part of the path.
     pub fn parameter(&self, name: &str) -> Result<&str, Problem> {
         self.parameters
             .get(name)
@@ -154,7 +149,6 @@ pub async fn enter(server: Arc<Shared>, route: &'static Route, request: Request)
 /// What is known of a request once it was let in so far.
 #[derive(Default)]
 struct About {
-    /// The name of its key.
     key: Option<String>,
     /// The debate it is about, if that is the asker's own.
     debate: Option<DebateId>,

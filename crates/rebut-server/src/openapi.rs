@@ -17,7 +17,6 @@ use schemars::{
 use serde_json::{Map, Value, json};
 use std::collections::BTreeMap;
 
-/// The document.
 pub fn document(front: &dyn DebateResolver) -> Value {
     let formats: Vec<String> = front.formats().into_iter().map(|card| card.name).collect();
     let mut schemas = Schemas::new();

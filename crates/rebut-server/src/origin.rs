@@ -9,7 +9,6 @@ use std::{
     str::FromStr,
 };
 
-/// The cookie of a session.
 pub const COOKIE: &str = "rebut";
 
 /// A name with its port, as requests and browsers write them. Names are compared without case and
@@ -192,9 +191,7 @@ pub fn check_origin(hosts: &Hosts, headers: &HeaderMap) -> Result<(), Problem> {
 /// What a request shows to be let in.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Shown<'a> {
-    /// A key itself.
     Token(&'a str),
-    /// The cookie of a session.
     Cookie(&'a str),
 }
 

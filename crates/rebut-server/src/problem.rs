@@ -54,7 +54,6 @@ pub struct Problem {
 }
 
 impl Problem {
-    /// A problem of that status.
     pub fn new(status: StatusCode, kind: &str, detail: impl Into<String>) -> Self {
         Self {
             kind: format!("urn:rebut:{kind}"),
@@ -113,7 +112,6 @@ impl Problem {
         Self::new(StatusCode::INTERNAL_SERVER_ERROR, "internal", detail)
     }
 
-    /// It may work later.
     pub fn unavailable(detail: impl Into<String>, retry_after: u64) -> Self {
         Self {
             retry_after: Some(retry_after),
@@ -126,7 +124,6 @@ impl Problem {
         Self::unavailable("the server is stopping", 10)
     }
 
-    /// Too much at once.
     pub fn too_many(detail: impl Into<String>, retry_after: u64) -> Self {
         Self {
             retry_after: Some(retry_after),

@@ -22,10 +22,8 @@ pub trait DebateResolver: Send + Sync + 'static {
     /// Formats by name, each with the schema of its input and of its settings.
     fn formats(&self) -> Vec<FormatCard>;
 
-    /// Panels by name.
     fn panels(&self) -> Result<Value, Refusal>;
 
-    /// Roles that agents can play.
     fn personas(&self) -> Result<Vec<PersonaCard>, Refusal>;
 
     /// Models that can be asked here, and what is missing for others. No secrets.
@@ -123,7 +121,6 @@ pub struct TurnRequest {
 /// What is to be different in a debate that is gone on with or forked.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Change {
-    /// What it may use.
     pub limits: LimitsRequest,
     /// Models that are to be asked in another's place.
     pub models: Vec<String>,
@@ -134,9 +131,7 @@ pub struct Change {
 /// A new debate from an old one's turns. It has no limits yet.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Forked {
-    /// The format of both.
     pub format: String,
-    /// Settings that are to differ.
     pub config: Map<String, Value>,
 }
 

@@ -29,13 +29,9 @@ use tokio::{
 };
 use tower::ServiceExt;
 
-/// What answers requests.
 pub struct Server {
-    /// Runs and reads debates.
     pub desk: Desk,
-    /// Turns requests into debates.
     pub front: Arc<dyn DebateResolver>,
-    /// Who is let in.
     pub keys: Keys,
     /// Who is let in for a while, by a cookie.
     pub web_sessions: Arc<dyn WebSessions>,
@@ -79,7 +75,6 @@ pub struct Settings {
     pub told: Option<Told>,
 }
 
-/// Who is told of requests.
 #[derive(Clone)]
 pub struct Told(pub Arc<dyn Fn(&Answered<'_>) + Send + Sync>);
 
@@ -96,7 +91,6 @@ pub struct Answered<'a> {
     pub route: &'static str,
     /// That row's path, with the names of its parts.
     pub path: &'static str,
-    /// The status of the answer.
     pub status: u16,
     /// How long it took until the answer began.
     pub within: Duration,
@@ -127,16 +121,12 @@ impl Default for Settings {
     }
 }
 
-/// A server while it runs.
 pub struct Shared {
     server: Arc<Server>,
-    /// The names it answers to.
     pub hosts: Hosts,
     /// What keys have left of their requests.
     pub buckets: Buckets,
-    /// Who watches.
     pub watchers: Arc<Watchers>,
-    /// Who counts ballots.
     pub counts: Counts,
     /// Requests under way that change something, which a stop waits for.
     pub changes: Arc<Changes>,
@@ -144,7 +134,6 @@ pub struct Shared {
     pub left: watch::Sender<()>,
     /// Whether its database can be read and written.
     pub ready: Readiness,
-    /// Whether it stops.
     pub stopping: watch::Receiver<bool>,
     /// What the interface is, for programs.
     pub document: Value,
@@ -159,7 +148,6 @@ impl Deref for Shared {
 }
 
 impl Shared {
-    /// Waits until the server stops.
     pub async fn stops(&self) {
         // Whoever could say so and is gone has stopped it too.
         let _ = self.stopping.clone().wait_for(|stops| *stops).await;
@@ -231,7 +219,6 @@ pub async fn serve(
     Ok(())
 }
 
-/// Takes connections until then.
 async fn accept(
     listener: &TcpListener,
     connections: &mut JoinSet<()>,

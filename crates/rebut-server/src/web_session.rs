@@ -22,7 +22,6 @@ pub const LASTS: Duration = Duration::from_secs(12 * 60 * 60);
 /// Sessions of one key at a time at most; the oldest makes room.
 const MOST: usize = 100;
 
-/// Somebody who was let in.
 #[derive(Clone, Debug)]
 pub struct Caller {
     /// The key that lets them in.

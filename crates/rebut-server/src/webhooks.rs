@@ -18,7 +18,6 @@ pub trait Webhooks: Send + Sync + 'static {
     /// All of an owner, oldest first.
     async fn list(&self, owner: &str) -> Result<Vec<Webhook>, NotDone>;
 
-    /// One of them.
     async fn show(&self, owner: &str, id: &str) -> Result<Webhook, NotDone> {
         self.list(owner)
             .await?

@@ -54,13 +54,10 @@ enum Heard {
     },
 }
 
-/// One client on its socket.
 pub struct Client {
-    /// The server.
     pub server: Arc<Shared>,
     /// Who it was when it came; what it may do is asked of the keys of now.
     pub guest: Caller,
-    /// Which debate it follows.
     pub id: DebateId,
 }
 

@@ -24,7 +24,6 @@ use std::{
 };
 use tokio::sync::Notify;
 
-/// How often to look.
 const PAUSE: Duration = Duration::from_millis(100);
 
 /// Stretches of our own numbers to remember. Forgetting one only reports a debate too many.
@@ -54,7 +53,6 @@ struct State {
     /// Those of a commit of ours of which nobody knows yet whether it happens. If it does not,
     /// another process may be given the same numbers.
     under_way: Option<(i64, i64)>,
-    /// Not fetched yet.
     changed: BTreeSet<DebateId>,
     /// Nor is this: the file went back, so that nobody knows what changed.
     went_back: bool,
@@ -97,7 +95,6 @@ impl Elsewhere {
         }
     }
 
-    /// Waits for news.
     pub(crate) async fn changed(&self) -> Changed {
         loop {
             let news = self.news.notified();

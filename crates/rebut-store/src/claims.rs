@@ -87,7 +87,6 @@ impl Claims {
             .map(drop)
     }
 
-    /// Gives the debate up.
     pub(crate) fn release(connection: &Connection, debate: &[u8; 16]) -> rusqlite::Result<()> {
         connection
             .prepare_cached("DELETE FROM claims WHERE debate_id = ?1")?
@@ -165,7 +164,6 @@ pub(crate) enum ClaimError {
     File(#[from] io::Error),
 }
 
-/// A process that runs debates.
 struct Runner {
     name: String,
     path: PathBuf,

@@ -8,7 +8,6 @@ use rebut_engine::{
 };
 use rusqlite::{Connection, OptionalExtension, Row, params};
 
-/// Writes what one event leaves.
 pub(crate) fn insert(
     connection: &Connection,
     session: &str,
@@ -72,7 +71,6 @@ pub(crate) fn clear(connection: &Connection, session: &str, seq: u64) -> rusqlit
     Ok(())
 }
 
-/// What a debate's events left.
 pub(crate) fn tables(connection: &Connection, debate: DebateId) -> rusqlite::Result<Tables> {
     let session = debate.to_string();
     let mut code = connection.prepare_cached(

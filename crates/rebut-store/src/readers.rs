@@ -20,7 +20,6 @@ use tokio::{sync::Semaphore, task::spawn_blocking};
 /// Reads at once; more would only wait for the same disk.
 const AT_ONCE: usize = 4;
 
-/// The connections that only read.
 pub(crate) struct Readers {
     path: PathBuf,
     identity: Identity,
@@ -37,7 +36,6 @@ struct State {
     closed: bool,
 }
 
-/// A connection that only reads.
 pub(crate) struct Reader {
     connection: Connection,
     /// The version of the database, as this connection counts them, at which changes by others were

@@ -261,7 +261,6 @@ pub(crate) fn is_removed(connection: &Connection, debate: DebateId) -> rusqlite:
         .query_row([debate.as_bytes()], |row| row.get(0))
 }
 
-/// Adds a checkpoint.
 pub(crate) fn insert_checkpoint(
     connection: &Connection,
     debate: DebateId,
@@ -300,7 +299,6 @@ pub(crate) fn checkpoints(
     collect(statement.query([debate.as_bytes()])?, read)
 }
 
-/// Writes the session's row anew.
 pub(crate) fn put_session(connection: &Connection, session: &Session) -> rusqlite::Result<()> {
     let mut statement = connection.prepare_cached(
         "INSERT INTO debate_sessions (id, debate_id, topic, status, topology_type, \
@@ -331,7 +329,6 @@ pub(crate) fn put_session(connection: &Connection, session: &Session) -> rusqlit
     Ok(())
 }
 
-/// Sessions, newest first.
 pub(crate) fn sessions(connection: &Connection, filter: &Filter) -> rusqlite::Result<Vec<Session>> {
     let mut sql = "SELECT id, topic, status, topology_type, coordination_protocol, config, \
         initiated_by, created_at, updated_at,
@@ -398,7 +395,6 @@ fn read_session(row: &Row<'_>) -> rusqlite::Result<Session> {
     })
 }
 
-/// Adds one turn.
 pub(crate) fn insert_turn(
     connection: &Connection,
     session: &str,

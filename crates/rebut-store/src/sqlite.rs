@@ -168,7 +168,6 @@ impl SqliteStore {
         self.writer.as_ref().map_err(Clone::clone)?.take(step).await
     }
 
-    /// Reads beside it.
     pub(crate) async fn read<T: Send + 'static>(
         &self,
         reading: impl FnOnce(&Connection) -> rusqlite::Result<T> + Send + 'static,

@@ -13,16 +13,12 @@ use rebut_engine::{
 use rusqlite::Connection;
 use std::collections::HashMap;
 
-/// Debates whose end is remembered.
 const ENDS: usize = 65_536;
 
-/// One change of the database.
 pub(crate) enum Work {
-    /// More of a journal.
     Append(Append),
     /// A tombstone, and the append that reports it.
     Redact(Box<Record>, Append),
-    /// A whole debate goes.
     Remove(DebateId),
 }
 
@@ -47,9 +43,7 @@ impl Work {
     reason = "nearly every step is the large one"
 )]
 pub(crate) enum Step {
-    /// Something with a journal.
     Work(Work),
-    /// Something beside the journals.
     Change(Change),
     /// Nobody runs a debate, for this reason.
     GiveUp(DebateId, String),
@@ -59,7 +53,6 @@ pub(crate) enum Step {
 pub(crate) struct Change {
     /// What it must survive once it is acknowledged.
     pub(crate) lasting: Lasting,
-    /// Makes it.
     pub(crate) make: Make,
 }
 
@@ -68,13 +61,11 @@ pub(crate) struct Change {
 pub(crate) enum Lasting {
     /// It survives a crash of the process; a power cut may take it.
     Process,
-    /// It survives a power cut.
     Power,
     /// So it does, and nothing is left of what was there before.
     Cleared,
 }
 
-/// What makes a change.
 pub(crate) type Make = Box<dyn Fn(&Connection) -> rusqlite::Result<()> + Send>;
 
 impl Step {
@@ -103,7 +94,6 @@ pub(crate) enum Trouble {
     Refused(StoreError),
     /// The transaction cannot go on; another without this work might.
     Unfinished(StoreError),
-    /// There was no transaction.
     Unbegun(StoreError),
     /// The commit itself failed: what is on the disk is unknown.
     Uncertain(StoreError),

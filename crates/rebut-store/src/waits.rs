@@ -16,7 +16,6 @@ const SET: SignedDuration = SignedDuration::from_millis(500);
 /// What should have been taken so long ago was taken by somebody else, or is gone.
 const KEPT: Duration = Duration::from_secs(3600);
 
-/// One moment by both clocks.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Moment {
     wall: Timestamp,

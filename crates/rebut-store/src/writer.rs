@@ -27,7 +27,6 @@ use std::{
 };
 use tokio::sync::oneshot;
 
-/// Most steps in one transaction.
 const BATCH: usize = 1024;
 /// Quiet time after which what a power cut could still take is brought to the disk.
 const QUIET: Duration = Duration::from_millis(20);
@@ -145,7 +144,6 @@ struct Desk {
     unsynced: Option<Instant>,
     /// Whether the log may still hold removed text.
     scrub: bool,
-    /// When something was last written.
     wrote: Instant,
     /// Why nothing is written now, and since when that is known. Ends with the next write that
     /// works.

@@ -27,9 +27,7 @@ use std::{
 /// A case, read from its folder.
 #[derive(Clone, Debug)]
 pub struct Case {
-    /// The folder's name.
     pub name: String,
-    /// What is asked.
     pub start: Start,
     script: Vec<u8>,
     folder: PathBuf,
@@ -40,9 +38,7 @@ pub struct Case {
 /// What a run of a case gave.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Ran {
-    /// How it ended.
     pub outcome: Arc<Outcome>,
-    /// Everything that was said.
     pub transcript: String,
     /// Every call that reached the model: turn and attempt, sorted.
     pub calls: Vec<(String, u32)>,
@@ -72,7 +68,6 @@ fn yes() -> bool {
     true
 }
 
-/// One script plays everybody.
 struct Everybody<M>(Arc<M>);
 
 impl<M: Model> Models for Everybody<M> {
@@ -173,14 +168,12 @@ impl Case {
         }
     }
 
-    /// A fresh script.
     pub fn model(&self) -> Arc<ScriptModel> {
         let script = Script::parse(&self.script)
             .unwrap_or_else(|error| panic!("{}/script.md: {error}", self.folder.display()));
         Arc::new(ScriptModel::new(self.name.clone(), script))
     }
 
-    /// A fresh sandbox.
     pub fn sandbox(&self) -> Arc<ToySandbox> {
         Arc::new(if self.has_sandbox {
             ToySandbox::default()
@@ -210,7 +203,6 @@ impl Case {
         Desk::with_options(store, Arc::new(Everybody(model)), options)
     }
 
-    /// Runs the case without interruption.
     pub async fn run(
         &self,
         store: Arc<dyn Store>,

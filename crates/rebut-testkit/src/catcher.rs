@@ -14,19 +14,14 @@ pub struct Catcher {
     caught: Receiver<Caught>,
 }
 
-/// A request as it arrived.
 #[derive(Clone, Debug)]
 pub struct Caught {
-    /// Method, path and version.
     pub line: String,
-    /// Headers, names in lower case.
     pub headers: Vec<(String, String)>,
-    /// The body.
     pub body: String,
 }
 
 impl Caught {
-    /// A header's value.
     pub fn header(&self, name: &str) -> Option<&str> {
         self.headers
             .iter()
@@ -41,7 +36,6 @@ impl Catcher {
         Self::at("127.0.0.1:0", statuses)
     }
 
-    /// The same, at that address.
     pub fn at(address: &str, statuses: &'static [u16]) -> Self {
         let listener = TcpListener::bind(address).expect("a loopback port");
         let address = listener.local_addr().expect("its address");
@@ -56,7 +50,6 @@ impl Catcher {
         Self { address, caught }
     }
 
-    /// Where it listens.
     pub fn url(&self) -> String {
         format!("http://{}", self.address)
     }

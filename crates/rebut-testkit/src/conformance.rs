@@ -23,7 +23,6 @@ use tables::{events_leave_their_rows_in_the_same_step, what_events_left_is_clear
 
 /// One thing a store must do. Panics if it does not.
 pub struct Check {
-    /// What it is about.
     pub name: &'static str,
     /// Tries it on a fresh store.
     pub run: fn(Arc<dyn Store>) -> BoxFuture<'static, ()>,

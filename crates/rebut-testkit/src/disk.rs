@@ -93,7 +93,6 @@ impl SmallDisk {
             .expect("shorter again");
     }
 
-    /// Removes what filled the disk.
     pub fn free(&self) {
         fs::remove_file(self.filler()).expect("what filled it");
     }

@@ -33,7 +33,6 @@ pub struct Database {
     pub store: Arc<dyn Store>,
     /// The same database for another process.
     pub other: Arc<dyn Store>,
-    /// What makes it go back.
     pub go_back: GoBack,
 }
 

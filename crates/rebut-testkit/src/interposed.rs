@@ -44,7 +44,6 @@ impl Interposed {
         })
     }
 
-    /// Appends go through `on_append`.
     pub fn new(
         store: impl Store,
         on_append: impl Fn(Arc<dyn Store>, Append) -> BoxFuture<'static, Result<(), StoreError>>

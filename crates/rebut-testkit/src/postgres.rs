@@ -177,7 +177,6 @@ impl Cluster {
         while self.ask("postgres", "SELECT count(*) FROM pg_stat_wal_receiver") != "0" {}
     }
 
-    /// Makes a standby the primary.
     pub fn promote(&self) {
         let promoted = self
             .command("pg_ctl")
@@ -210,7 +209,6 @@ impl Cluster {
             .replace('/', "%2F")
     }
 
-    /// A folder for its files.
     fn prepare(port: Option<u16>) -> Self {
         let folder = tempfile::Builder::new()
             .prefix("pg")
@@ -427,7 +425,6 @@ fn name_of(database: &str) -> &str {
         .unwrap_or(database)
 }
 
-/// A transaction that is open.
 pub struct Held {
     psql: Child,
     says: ChildStdin,

@@ -16,10 +16,8 @@ use rebut_engine::{
 };
 use std::sync::{Mutex, PoisonError};
 
-/// Decides by words.
 #[derive(Debug, Default)]
 pub struct ToySandbox {
-    /// Whether everything is refused.
     pub refuses: bool,
     runs: Mutex<Vec<Hash>>,
 }

@@ -16,19 +16,14 @@ use rebut_engine::{
 };
 use serde_json::json;
 
-/// Where debates are.
 pub enum Debates {
-    /// On this machine.
     Here(Desk),
-    /// At a server.
     There(Remote),
 }
 
 /// The events of one debate as they come.
 pub enum Tail {
-    /// From this machine's database.
     Here(Box<Watch>),
-    /// From a server.
     There(Box<Following>),
 }
 
@@ -109,7 +104,6 @@ impl Debates {
         }
     }
 
-    /// Everything recorded of a debate.
     pub async fn records(&self, id: DebateId) -> Result<Vec<Record>, CliError> {
         match self {
             Self::Here(desk) => Ok(desk.records(id).await?),
@@ -174,7 +168,6 @@ impl Debates {
         }
     }
 
-    /// Adds a note.
     pub async fn note(&self, id: DebateId, text: &str) -> Result<(), CliError> {
         match self {
             Self::Here(desk) => Ok(desk.note(id, text, &user()).await?),
@@ -185,7 +178,6 @@ impl Debates {
         }
     }
 
-    /// Ends a debate.
     pub async fn cancel(&self, id: DebateId, reason: &str) -> Result<(), CliError> {
         match self {
             Self::Here(desk) => Ok(desk.cancel(id, &user(), reason).await?),

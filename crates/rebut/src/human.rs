@@ -11,7 +11,6 @@ use std::{
     time::Duration,
 };
 
-/// Somebody at this terminal.
 pub struct Human;
 
 /// One person, one keyboard: questions come one after the other.

@@ -18,11 +18,8 @@ use rebut_engine::{
 };
 use std::{collections::HashMap, sync::Arc, time::Duration};
 
-/// Shows what happens.
 pub enum Progress {
-    /// Nothing.
     Silent,
-    /// One line per event.
     Lines(Paint),
     /// A line per agent that thinks, taken away at the end.
     Spinners(Box<Spinners>),
@@ -61,7 +58,6 @@ impl Progress {
         }
     }
 
-    /// Shows an event.
     pub fn event(&mut self, record: &Record) {
         let Ok(Some(event)) = record.event() else {
             return;
@@ -88,7 +84,6 @@ impl Progress {
         }
     }
 
-    /// Counts partial text.
     pub fn delta(&mut self, delta: &Delta) {
         if let Self::Spinners(spinners) = self
             && let Some((bar, words)) = spinners.bars.get_mut(delta.turn.as_str())
@@ -114,7 +109,6 @@ impl Progress {
         }
     }
 
-    /// Takes the spinners away.
     pub fn finish(&mut self) {
         if let Self::Spinners(spinners) = self {
             spinners.heading.finish_and_clear();
@@ -219,7 +213,6 @@ fn peek(text: &str) -> Option<String> {
     ))
 }
 
-/// One line about an event.
 pub fn line(record: &Record, event: &Event) -> String {
     let agent = record.agent.as_deref().unwrap_or_default();
     match event {

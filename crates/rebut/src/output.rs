@@ -57,7 +57,6 @@ pub async fn result(
     files(debates, view, output).await
 }
 
-/// Writes the files asked for.
 pub async fn files(debates: &Debates, view: &View, output: &OutputArgs) -> Result<(), CliError> {
     let mut failed = None;
     for file in &output.output {

@@ -13,48 +13,40 @@ pub fn remember(global: &GlobalArgs) {
     TYPED.get_or_init(|| (global.color, global.plain));
 }
 
-/// Paints text if it should.
 #[derive(Clone, Copy, Debug)]
 pub struct Paint {
     on: bool,
 }
 
 impl Paint {
-    /// For standard output.
     pub fn stdout() -> Self {
         Self {
             on: wanted(typed(), std::io::stdout().is_terminal()),
         }
     }
 
-    /// For standard error.
     pub fn stderr() -> Self {
         Self {
             on: wanted(typed(), std::io::stderr().is_terminal()),
         }
     }
 
-    /// What matters most.
     pub fn strong(self, text: &str) -> String {
         self.with(Style::new().bold(), text)
     }
 
-    /// What can be passed over.
     pub fn faint(self, text: &str) -> String {
         self.with(Style::new().dimmed(), text)
     }
 
-    /// Good news.
     pub fn good(self, text: &str) -> String {
         self.with(AnsiColor::Green.on_default().bold(), text)
     }
 
-    /// What needs a person.
     pub fn attention(self, text: &str) -> String {
         self.with(AnsiColor::Yellow.on_default().bold(), text)
     }
 
-    /// Bad news.
     pub fn bad(self, text: &str) -> String {
         self.with(AnsiColor::Red.on_default().bold(), text)
     }
@@ -72,7 +64,6 @@ fn typed() -> Color {
     TYPED.get().map_or(Color::Auto, |(color, _)| *color)
 }
 
-/// Whether `--plain` was typed.
 pub fn is_plain() -> bool {
     TYPED.get().is_some_and(|(_, plain)| *plain)
 }

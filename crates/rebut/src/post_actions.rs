@@ -34,13 +34,10 @@ pub struct Afterwards {
     pub output: Vec<PathBuf>,
     /// Whether ends that are no errors give 0.
     pub exit_zero: bool,
-    /// Where each judge's words go.
     pub feature_dir: Option<PathBuf>,
-    /// Where a review's files go.
     pub write: Option<PathBuf>,
     /// From which severity on a review's findings hold it back.
     pub worst: Option<Severity>,
-    /// Where an evaluation's files go.
     pub analysis: Option<PathBuf>,
     /// The total an evaluation must reach.
     pub least: Option<f64>,

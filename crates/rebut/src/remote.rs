@@ -47,7 +47,6 @@ const PATIENCE: Duration = Duration::from_secs(90);
 /// Answers are read up to this size.
 const MOST_BYTES: usize = 256 << 20;
 
-/// A debate in a list.
 #[derive(Deserialize)]
 struct Card {
     id: DebateId,
@@ -69,7 +68,6 @@ struct Cards {
     next: Option<String>,
 }
 
-/// Where a debate stands.
 #[derive(Deserialize)]
 pub struct Standing {
     /// Whether a process runs it now.
@@ -77,7 +75,6 @@ pub struct Standing {
     /// Why it is not, where the server says so.
     #[serde(default)]
     pub stalled: Option<String>,
-    /// A gate that waits.
     pub open_gate: Option<GateOpened>,
 }
 
@@ -151,7 +148,6 @@ impl Remote {
         .await
     }
 
-    /// Removes something.
     pub async fn delete(&self, path: &str) -> Result<(), CliError> {
         self.send(self.request(Method::DELETE, path).timeout(PATIENCE))
             .await
@@ -183,12 +179,10 @@ impl Remote {
         }
     }
 
-    /// Where a debate stands.
     pub async fn standing(&self, id: DebateId) -> Result<Standing, CliError> {
         self.get(&format!("/v1/debates/{id}/status")).await
     }
 
-    /// Everything recorded of a debate.
     pub async fn records(&self, id: DebateId) -> Result<Vec<Record>, CliError> {
         let (mut records, mut after) = (Vec::new(), 0);
         loop {
@@ -224,7 +218,6 @@ impl Remote {
         Following::new(self.clone(), id, after)
     }
 
-    /// Does something to a debate.
     pub async fn act(&self, id: DebateId, what: &str, body: &Value) -> Result<Value, CliError> {
         let request = self
             .request(Method::POST, &format!("/v1/debates/{id}/{what}"))
@@ -238,7 +231,6 @@ impl Remote {
         })
     }
 
-    /// Removes a debate.
     pub async fn remove(&self, id: DebateId) -> Result<(), CliError> {
         self.delete(&format!("/v1/debates/{id}")).await
     }
@@ -258,13 +250,11 @@ impl Remote {
         Ok(turns)
     }
 
-    /// One of them.
     pub async fn turn(&self, id: DebateId, turn: &str) -> Result<TurnRequest, CliError> {
         self.get(&format!("/v1/debates/{id}/turn-requests/{}", encoded(turn)))
             .await
     }
 
-    /// Answers one of them.
     pub async fn answer_turn(&self, id: DebateId, turn: &str, text: &str) -> Result<(), CliError> {
         self.act(
             id,

@@ -6,16 +6,13 @@ use percent_encoding::percent_decode_str;
 use rebut_engine::{record::Record, report};
 use std::time::Duration;
 
-/// A look at one variable.
 type Variables<'a> = &'a dyn Fn(&str) -> Option<String>;
 
-/// Where spans go.
 pub struct Telemetry {
     client: reqwest::Client,
     target: Target,
 }
 
-/// What the variables say.
 #[derive(Debug, PartialEq)]
 struct Target {
     url: String,

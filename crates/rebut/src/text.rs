@@ -239,7 +239,6 @@ fn heading(started: &Started) -> String {
     }
 }
 
-/// Money, calls, tokens and time.
 pub fn cost_line(view: &View) -> String {
     let spent = view.spent();
     let mut parts = vec![

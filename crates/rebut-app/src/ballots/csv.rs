@@ -6,7 +6,6 @@ use csv::{ReaderBuilder, StringRecord, Trim};
 use rebut_engine::{suggest::suggest, voting::Ballot};
 use std::collections::BTreeMap;
 
-/// What a column holds.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 enum Column {
     Voter,
@@ -16,11 +15,9 @@ enum Column {
     Approves,
     /// Who stands in this place; several equals with `=`.
     Place(u32),
-    /// The score for a candidate.
     Score(String),
 }
 
-/// Reads a whole file.
 pub fn read(text: &str, reading: &mut Reading) -> Result<(), String> {
     let mut rows = ReaderBuilder::new()
         .trim(Trim::All)
@@ -159,7 +156,6 @@ fn ballot(columns: &[Column], row: &StringRecord, reading: &mut Reading) -> Ball
     ballot
 }
 
-/// `A=C` as names.
 fn equals(cell: &str) -> Vec<String> {
     cell.split('=').map(|name| name.trim().to_owned()).collect()
 }

@@ -10,7 +10,6 @@ use serde::{
 use serde_json::value::RawValue;
 use std::{collections::BTreeMap, fmt};
 
-/// Reads a whole file.
 pub fn read(text: &str, reading: &mut Reading) -> Result<(), String> {
     let mut json = serde_json::Deserializer::from_str(text);
     File(reading)
@@ -19,7 +18,6 @@ pub fn read(text: &str, reading: &mut Reading) -> Result<(), String> {
         .map_err(|error| error.to_string())
 }
 
-/// The outer object.
 struct File<'r>(&'r mut Reading);
 
 impl<'de> DeserializeSeed<'de> for File<'_> {

@@ -13,7 +13,6 @@ use std::{
 
 /// Larger files are not ballots anybody could check.
 const MOST_BYTES: u64 = 512 << 20;
-/// So many problems are shown.
 const SHOWN: usize = 10;
 
 /// Reads a file, or standard input for `-`. Problems are an error, or mended and told when

@@ -25,18 +25,14 @@ use std::{
 #[derive(Debug)]
 pub struct Folder {
     dir: system::Dir,
-    /// Its path, for messages.
     path: PathBuf,
 }
 
 /// What a name in a folder stands for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Kind {
-    /// A regular file.
     File,
-    /// A folder.
     Folder,
-    /// A link, wherever it leads.
     Link,
     /// A pipe, a device, a socket.
     Other,
@@ -45,13 +41,11 @@ pub enum Kind {
 /// What is known of a file before it is read.
 #[derive(Clone, Copy, Debug)]
 pub struct About {
-    /// What it is.
     pub kind: Kind,
     /// The user who owns it; `None` where the system has no such number.
     pub owner: Option<u32>,
     /// Whether others than its owner may write to it.
     pub others_write: bool,
-    /// How many names it has.
     pub names: u64,
 }
 
@@ -78,7 +72,6 @@ impl About {
 pub enum Readers {
     /// Whoever the user lets read their files.
     Usual,
-    /// The user alone.
     Owner,
 }
 
@@ -100,7 +93,6 @@ impl Folder {
         Self::own(path)
     }
 
-    /// Its path, for messages.
     pub fn path(&self) -> &Path {
         &self.path
     }
@@ -271,7 +263,6 @@ fn make_folders(path: &Path, folders: &mut std::fs::DirBuilder) -> io::Result<()
         })
 }
 
-/// A path that somebody typed.
 #[derive(Debug)]
 pub struct Typed {
     /// The folder from which on no step may be a link; `None` where links are the user's own.

@@ -8,7 +8,6 @@ use std::{
     path::{Path, PathBuf},
 };
 
-/// A folder by its path.
 pub(super) type Dir = PathBuf;
 
 pub(super) fn open(path: &Path) -> io::Result<Dir> {
@@ -85,7 +84,6 @@ pub(super) fn about(dir: &Dir, name: &OsStr) -> io::Result<About> {
     })
 }
 
-/// Here nobody counts names.
 pub(super) fn names_of(_: &File) -> io::Result<u64> {
     Ok(1)
 }
@@ -105,7 +103,6 @@ fn no_link(dir: &Dir, name: &OsStr) -> io::Result<()> {
     }
 }
 
-/// Who we are, by number.
 pub(super) fn this_user() -> Option<u32> {
     None
 }

@@ -16,7 +16,6 @@ use std::{
     path::Path,
 };
 
-/// An open folder.
 pub(super) type Dir = OwnedFd;
 
 const FOLDER: OFlags = OFlags::RDONLY
@@ -130,7 +129,6 @@ pub(super) fn names(dir: &Dir) -> io::Result<Vec<OsString>> {
     Ok(names)
 }
 
-/// Who we are, by number.
 pub(super) fn this_user() -> Option<u32> {
     Some(rustix::process::geteuid().as_raw())
 }

@@ -24,16 +24,13 @@ use std::sync::Arc;
 /// A debate that somebody wants, but for who takes part.
 #[derive(Clone, Copy)]
 pub struct Wanted<'a> {
-    /// The format's name.
     pub format: &'a str,
     pub input: &'a Value,
-    /// Its settings, complete.
     pub config: &'a Value,
     /// What was said about who takes part.
     pub panel: &'a PanelRequest,
 }
 
-/// Casts a debate.
 pub async fn cast(app: &App, registry: &Registry, wanted: Wanted<'_>) -> Result<Panel, AppError> {
     let (casting, flags) = (casting_of(wanted.format)?, wanted.panel);
     let asked = Asked {

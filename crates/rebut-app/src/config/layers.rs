@@ -14,12 +14,9 @@ use rebut_engine::{clean::on_one_line, formats::FORMATS, suggest::suggest};
 use serde::de::DeserializeOwned;
 use std::path::{Path, PathBuf};
 
-/// Where configuration is looked for.
 #[derive(Clone, Debug, Default)]
 pub struct Origin {
-    /// Where we are.
     pub current_dir: PathBuf,
-    /// The user's configuration directory.
     pub user_dir: Option<PathBuf>,
     /// A file named on the command line, instead of the project's.
     pub named: Option<PathBuf>,
@@ -29,19 +26,15 @@ pub struct Origin {
     pub state_dir: Option<PathBuf>,
 }
 
-/// One file.
 #[derive(Clone, Debug)]
 pub struct Layer {
-    /// Where it is.
     pub path: PathBuf,
     /// Whether it is the project's rather than the user's.
     pub is_project: bool,
-    /// What it says.
     pub table: toml::Table,
 }
 
 impl Origin {
-    /// The user's file.
     pub fn user_file(&self) -> Option<PathBuf> {
         self.user_dir
             .as_ref()
@@ -54,7 +47,6 @@ impl Origin {
     }
 }
 
-/// Everything that was read.
 #[derive(Debug, Default)]
 pub struct Read {
     /// The files and what of them is used, strongest last.
@@ -66,16 +58,13 @@ pub struct Read {
     pub passed_over: Option<(PathBuf, &'static str)>,
 }
 
-/// A project's file: untrusted input.
 #[derive(Clone, Debug)]
 pub struct Project {
-    /// Where it is.
     pub path: PathBuf,
     /// What it says, byte for byte.
     pub text: String,
     /// What of it can do what.
     pub divided: Divided,
-    /// Whether it is trusted.
     pub standing: Standing,
 }
 
@@ -286,7 +275,6 @@ pub fn denied(layers: &[Layer], last: Vec<String>) -> Result<Vec<String>, AppErr
     Ok(all)
 }
 
-/// The table behind `decide.max_rounds=3`.
 pub fn override_table(text: &str) -> Result<toml::Table, AppError> {
     let bad = || {
         AppError::usage(format!(

@@ -3,10 +3,8 @@
 
 use toml::{Table, Value};
 
-/// How a limit is loosened.
 #[derive(Clone, Copy, Debug)]
 enum Limit {
-    /// By a larger number.
     Number,
     /// By leaving out something that the user lists.
     List,

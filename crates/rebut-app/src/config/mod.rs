@@ -26,7 +26,6 @@ use rebut_models::{CliData, ProviderData};
 use serde_json::Value;
 use std::{collections::BTreeMap, path::PathBuf};
 
-/// What the program uses.
 #[derive(Clone, Debug)]
 pub struct Config {
     /// The files it came from, strongest last.
@@ -35,19 +34,14 @@ pub struct Config {
     pub project: Option<Project>,
     /// What of files was not used, on one line.
     pub notice: Option<String>,
-    /// Defaults of the command line.
     pub defaults: Defaults,
-    /// Panels by name.
     pub panels: BTreeMap<String, PanelSection>,
-    /// Endpoints by name.
     pub providers: BTreeMap<String, ProviderData>,
-    /// Agent programs by name.
     pub clis: BTreeMap<String, CliData>,
     /// What a debate may use at most, unless a flag says otherwise.
     pub budget: BudgetSection,
     /// Caps that two files set, so that the smaller counts.
     pub capped_twice: Vec<&'static str>,
-    /// Which files are never sent.
     pub deny: Vec<String>,
     /// What happens when a coding agent calls.
     pub hook: HookSection,

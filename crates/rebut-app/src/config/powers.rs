@@ -63,20 +63,16 @@ const HARMLESS: &[&[&str]] = &[
 /// A project's file, divided by what its settings can do.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Divided {
-    /// What works at once.
     pub harmless: toml::Table,
     /// What works once it is trusted, below the same keys.
     pub powerful: toml::Table,
-    /// The same in words.
     pub powers: Vec<Power>,
     /// What is never taken, with the reason where the key alone does not say it.
     pub never: Vec<String>,
 }
 
-/// One powerful setting.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Power {
-    /// Its key, such as `providers.acme`.
     pub key: String,
     /// What it would allow, a line each.
     pub allows: Vec<String>,

@@ -15,23 +15,16 @@ pub const NAME: &str = "rebut.toml";
 /// The most bytes such a file may have.
 const MOST_BYTES: u64 = 1 << 20;
 
-/// What was found.
 #[derive(Debug, PartialEq)]
 pub enum Found {
-    /// No such file.
     Nothing,
-    /// A file that is taken.
     File {
-        /// Where it is.
         path: PathBuf,
-        /// What it says.
         text: String,
     },
     /// A file that is passed over, and why.
     PassedOver {
-        /// Where it is.
         path: PathBuf,
-        /// Why.
         why: &'static str,
     },
 }

@@ -21,24 +21,20 @@ pub struct Trust {
 /// One file that is trusted as it was.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Entry {
-    /// The hash of its content.
     pub hash: String,
     /// What it allowed then, in words.
     pub allows: Vec<String>,
 }
 
-/// How a file stands.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Standing {
     /// It is trusted as it is.
     Trusted,
     /// It was trusted, and was changed since.
     Changed,
-    /// Nobody said anything about it.
     Unknown,
 }
 
-/// Every file by its path.
 type Entries = BTreeMap<String, Entry>;
 
 impl Trust {
@@ -113,7 +109,6 @@ impl Trust {
         lock.map_err(|error| AppError::file("lock", &dir.join(LOCK), &error))
     }
 
-    /// Everything that is trusted.
     pub fn entries(&self) -> Result<Entries, AppError> {
         let Some(text) = read_file::text_if_there(&self.file)? else {
             return Ok(Entries::new());

@@ -158,7 +158,6 @@ pub fn is_kept(home: &Path, id: DebateId) -> bool {
     Note::path(home, id).exists()
 }
 
-/// Who commits.
 pub struct Recorder {
     id: DebateId,
     worktree: Worktree,
@@ -221,9 +220,7 @@ impl Recorder {
     }
 }
 
-/// What became of the versions.
 struct End {
-    /// Whether there were any.
     wrote: bool,
     /// Whether the branch holds all of a debate that is over.
     is_complete: bool,

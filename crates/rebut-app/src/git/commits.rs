@@ -11,16 +11,12 @@ const VERSION: &str = "Debate-Version";
 /// The line of the last commit, which says which version won.
 const WINNER: &str = "Debate-Winner";
 
-/// A commit to be made.
 #[derive(Debug, PartialEq)]
 pub struct Step {
     /// Files with their new content; without one they go.
     pub files: Vec<(String, Option<String>)>,
-    /// Its message.
     pub message: String,
-    /// Its author.
     pub author: String,
-    /// When, in seconds since 1970.
     pub at: i64,
 }
 

@@ -37,7 +37,6 @@ pub enum Branch {
     Remove,
     /// It stays, unless nothing was committed to it.
     Keep,
-    /// It is as it was.
     Leave,
 }
 
@@ -136,17 +135,14 @@ impl Worktree {
         .map(drop)
     }
 
-    /// Where its files are.
     pub fn path(&self) -> PathBuf {
         self.owner.folder()
     }
 
-    /// Its branch.
     pub fn branch(&self) -> &str {
         &self.owner.owned.branch
     }
 
-    /// The repository's own directory.
     pub fn repository(&self) -> &Path {
         &self.owner.owned.repository
     }
@@ -299,7 +295,6 @@ fn remove(folder: &Path, owned: &Owned, branch: Branch) -> Result<(), AppError> 
     Ok(())
 }
 
-/// The branch of a debate.
 pub fn branch_of(debate: DebateId) -> String {
     format!("debate/{debate}")
 }

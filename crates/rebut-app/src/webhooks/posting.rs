@@ -18,26 +18,20 @@ use std::{
     time::{Duration, Instant},
 };
 
-/// An attempt takes no longer.
 pub const ATTEMPT: Duration = Duration::from_secs(10);
 
-/// Posts messages. Cheap to clone.
 #[derive(Clone)]
 pub struct Poster {
     places: Places,
     /// Its names lead to public addresses only.
     public: Client,
-    /// For what was listed.
     listed: Client,
 }
 
-/// What is posted.
 pub struct Message<'a> {
     /// The name it is known by, in every attempt.
     pub id: &'a str,
-    /// The body.
     pub body: &'a str,
-    /// What it is signed with.
     pub secret: &'a Secret,
 }
 
@@ -82,16 +76,13 @@ impl NotTaken {
     }
 }
 
-/// What came of a post.
 pub struct Posted {
     /// The status of a success, or why it is none.
     pub came: Result<u16, NotTaken>,
-    /// How long it took.
     pub within: Duration,
 }
 
 impl Poster {
-    /// Posts to these places.
     pub fn new(places: Places) -> Result<Self, AppError> {
         // Nothing is kept open: a name is looked up, and what it leads to looked at, for each
         // attempt.
@@ -105,12 +96,10 @@ impl Poster {
         })
     }
 
-    /// Where may be posted to.
     pub fn places(&self) -> &Places {
         &self.places
     }
 
-    /// Posts a message once.
     pub async fn post(&self, url: &str, message: Message<'_>) -> Posted {
         let begun = Instant::now();
         let came = self.attempt(url, message).await;

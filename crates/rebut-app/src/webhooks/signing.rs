@@ -7,10 +7,8 @@ use hmac::{Hmac, KeyInit, Mac};
 use rebut_engine::{outbox::Secret, seal::Seal};
 use sha2::Sha256;
 
-/// What every secret begins with.
 const PREFIX: &str = "whsec_";
 
-/// A fresh secret.
 pub fn new_secret() -> Result<Secret, AppError> {
     let bytes = Seal::new_secret()
         .map_err(|error| AppError::failed(format!("no randomness for a secret: {error}")))?;

@@ -52,7 +52,6 @@ pub enum Closed {
 }
 
 impl Closed {
-    /// What to do about it.
     pub fn hint(&self) -> Option<&'static str> {
         match self {
             Self::NotSecret | Self::NotPublic(_) | Self::NotListed(_) => Some(
@@ -75,7 +74,6 @@ const FRAGMENT: &str = "fragment";
 const LONGEST: usize = 2000;
 
 impl Places {
-    /// Those of a configuration.
     pub fn of(server: &ServerSection) -> Self {
         let listed = server
             .webhook_hosts

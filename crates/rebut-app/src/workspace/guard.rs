@@ -26,7 +26,6 @@ pub struct Guarded {
 /// The context files of a debate.
 pub struct ContextFiles {
     dir: PathBuf,
-    /// By challenger.
     names: BTreeMap<String, String>,
     /// The step at which each file is written.
     first_step: &'static str,
@@ -40,7 +39,6 @@ struct GuardedModel {
 }
 
 impl Guarded {
-    /// The same models, guarded.
     pub fn new(models: Arc<dyn Models>, files: ContextFiles) -> Self {
         Self {
             models,

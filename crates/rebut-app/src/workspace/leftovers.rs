@@ -193,7 +193,6 @@ fn is_same(_: &File, _: &File) -> io::Result<bool> {
 impl Claim {
     /// What it says; nothing where that is not what rebut writes.
     fn read(&self) -> io::Result<Option<(Made, Option<Begins>)>> {
-        /// More than rebut ever writes.
         const LONGEST: u64 = 4096;
         let mut text = String::new();
         let mut file = &self.file;

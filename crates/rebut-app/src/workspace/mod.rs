@@ -24,7 +24,6 @@ use std::{
 /// The task that writes a workspace's files.
 pub type Keeping = tokio::task::JoinHandle<Result<(), AppError>>;
 
-/// A debate's directory.
 #[derive(Clone, Debug)]
 pub struct Workspace {
     dir: PathBuf,
@@ -80,7 +79,6 @@ impl Workspace {
         )))
     }
 
-    /// Where it is.
     pub fn dir(&self) -> &Path {
         &self.dir
     }
@@ -140,7 +138,6 @@ impl Workspace {
     }
 }
 
-/// The text of `context.md`.
 fn context_of(input: &challenge::Input) -> String {
     let context = if input.context.trim().is_empty() {
         "(none)"
@@ -158,7 +155,6 @@ fn context_of(input: &challenge::Input) -> String {
 pub struct Pinned<'a> {
     /// Who takes part; the first proposes.
     pub agents: &'a [rebut_engine::agent::Agent],
-    /// The settings.
     pub config: &'a serde_json::Value,
 }
 

@@ -94,7 +94,6 @@ pub fn speaker_names(agents: &[Agent]) -> Vec<(String, String)> {
     names
 }
 
-/// Small letters, digits and dashes.
 fn plain(name: &str) -> String {
     let safe = crate::words::file_safe(name).to_lowercase();
     let safe = safe.trim_matches(['-', '_']).to_owned();

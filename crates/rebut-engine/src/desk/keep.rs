@@ -31,22 +31,16 @@ use std::{
 pub struct Fork {
     /// The first step to be asked anew; `end` keeps every turn.
     pub at: String,
-    /// Settings to change.
     pub config: BTreeMap<String, Value>,
-    /// Agents that get another model.
     pub models: BTreeMap<String, String>,
     /// What it may use, copied turns not counted; without caps if left out.
     pub more: More,
-    /// Who asks.
     pub initiated_by: String,
 }
 
-/// A replayed debate.
 #[derive(Clone, Debug)]
 pub struct Replayed {
-    /// The transcript the replay produced.
     pub transcript: String,
-    /// How it ended.
     pub outcome: Outcome,
     /// Whether transcript and outcome are byte for byte those of the record.
     pub identical: bool,
@@ -227,7 +221,6 @@ impl Desk {
         })
     }
 
-    /// A debate as one file.
     pub async fn export(&self, id: DebateId) -> Result<Portable, DeskError> {
         let checkpoints = self.inner.store.checkpoints(id).await?;
         Ok(Portable {
@@ -273,7 +266,6 @@ impl Desk {
         Ok(audit)
     }
 
-    /// Checks a debate's journal.
     pub async fn verify(&self, id: DebateId, trusted: &[String]) -> Result<Audit, DeskError> {
         // The row first: what it knows of the end is in the journal by then.
         let filter = Filter {
@@ -379,7 +371,6 @@ impl Desk {
         Ok(still_quoting(record, &records))
     }
 
-    /// Removes a debate.
     pub async fn remove(&self, id: DebateId) -> Result<(), DeskError> {
         self.see_off(id).await?;
         if self.inner.live().contains_key(&id) {

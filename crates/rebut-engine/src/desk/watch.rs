@@ -188,7 +188,6 @@ impl Subscribers {
         }
     }
 
-    /// Every debate that somebody watches.
     pub(super) fn watched(&self) -> Vec<DebateId> {
         self.lock()
             .iter()
@@ -295,7 +294,6 @@ enum Stands {
 }
 
 impl Stands {
-    /// After one more event.
     fn after(self, record: &Record) -> Self {
         match &*record.kind {
             "debate.completed" => Self::Ended,

@@ -47,7 +47,6 @@ pub struct TestCount {
 }
 
 impl TestCount {
-    /// What a run gave.
     pub fn of(ran: &Ran) -> Self {
         let number = |count: usize| u32::try_from(count).unwrap_or(u32::MAX);
         Self {
@@ -89,7 +88,6 @@ pub struct CodeMetrics {
 }
 
 impl CodeMetrics {
-    /// In one line.
     pub fn words(&self) -> String {
         let lints = self
             .lints

@@ -7,9 +7,7 @@ use serde_json::Value;
 /// A debate before anybody takes part.
 #[derive(Clone, Copy, Debug)]
 pub struct Wanted<'a> {
-    /// Its input.
     pub input: &'a Value,
-    /// Its settings, complete.
     pub config: &'a Value,
 }
 

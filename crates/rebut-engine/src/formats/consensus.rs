@@ -4,10 +4,8 @@
 use crate::{event::Tally, voting::Threshold};
 use std::{collections::BTreeMap, sync::Arc};
 
-/// What it takes to win.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Bar {
-    /// More than any other.
     Plurality,
     /// To lead alone, with this share.
     Share(Threshold),
@@ -63,7 +61,6 @@ impl Bar {
 /// What one judge contributes to a count.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Ballot<'a> {
-    /// It stands for an option.
     For(&'a str),
     /// It took a position earlier and is missing now: counted for nobody, but not forgotten, or an
     /// absence could make a consensus.

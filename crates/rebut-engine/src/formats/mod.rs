@@ -45,28 +45,22 @@ pub type Run<'a> = Pin<Box<dyn Future<Output = Result<Outcome, Stop>> + Send + '
 /// The rules of one kind of debate.
 #[derive(Clone, Copy)]
 pub struct Format {
-    /// What users type.
     pub name: &'static str,
     /// Grows when recorded debates could not be re-run by the new rules.
     pub version: u32,
-    /// One line.
     pub about: &'static str,
-    /// The defaults, as TOML.
     pub preset: &'static str,
     /// Its prompt files and their text.
     pub prompts: &'static [PromptFile],
-    /// The forms of its replies.
     pub replies: fn() -> Vec<Schema>,
     /// Checks a request; gives the topic.
     pub check: fn(input: &Value, config: &Value, agents: &[Agent]) -> Result<String, String>,
-    /// Checks complete settings.
     pub check_config: fn(config: &Value) -> Result<(), String>,
     /// The limits its settings ask for.
     pub limits: fn(config: &Value) -> Limits,
     /// How many calls its closing steps make, such as a final judge's: under a cap, room is kept
     /// for them.
     pub closing_calls: u32,
-    /// The rules themselves.
     pub run: for<'a> fn(&'a Debate) -> Run<'a>,
     /// What a person may answer when it ends contested: letter and label.
     pub choices: fn(&View) -> Vec<(String, String)>,
@@ -78,7 +72,6 @@ pub struct Format {
     /// How its debates are read. `None` is the reading of formats whose agents hold options and are
     /// counted.
     pub reading: Option<Reading>,
-    /// Who takes part.
     pub casting: Casting,
     /// What can be asked of it; `None` for formats that commands use for one turn of their own.
     pub offer: Option<Offer>,
@@ -151,7 +144,6 @@ pub enum Shortfall {
 }
 
 impl Shortfall {
-    /// Whatever a debate can lack.
     pub const ALL: [Self; 2] = [Self::TestsFail, Self::NotShown];
 
     /// What a debate lacks, by its ending. Only where it was completed: other endings say
@@ -195,7 +187,6 @@ impl Foreseen {
     }
 }
 
-/// Every format there is.
 pub const FORMATS: &[Format] = &[
     decide::FORMAT,
     challenge::FORMAT,
@@ -210,7 +201,6 @@ pub const FORMATS: &[Format] = &[
 ];
 
 impl Format {
-    /// The format of that name.
     pub fn named(name: &str) -> Option<&'static Self> {
         FORMATS.iter().find(|format| format.name == name)
     }

@@ -7,9 +7,7 @@ use schemars::{JsonSchema, Schema, schema_for};
 /// A format that can be asked for by name.
 #[derive(Clone, Copy)]
 pub struct Offer {
-    /// The form of its input.
     pub input: fn() -> Schema,
-    /// The form of its settings.
     pub config: fn() -> Schema,
     /// Whether its input is a question with options and context.
     pub is_question: bool,

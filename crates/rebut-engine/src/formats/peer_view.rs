@@ -8,9 +8,7 @@ use std::fmt::Write;
 pub struct Other<'a> {
     /// The number in its neutral name, `J2`.
     pub number: usize,
-    /// Its attitude.
     pub stance: &'a str,
-    /// What it holds, and why.
     pub position: &'a Position,
 }
 

@@ -130,7 +130,6 @@ pub(super) fn context_of(debate: &Debate) -> &str {
     }
 }
 
-/// The options, one a line.
 pub(super) fn options_text(options: &[Choice]) -> String {
     let mut text = String::with_capacity(256);
     for option in options {

@@ -7,9 +7,7 @@ use serde_json::Value;
 
 /// The rules of one kind of debate.
 pub trait Rules: 'static {
-    /// What it is held about.
     type Input: Send;
-    /// Its settings.
     type Config: Send;
 
     /// The setting that says how many seconds a turn may take.
@@ -25,7 +23,6 @@ pub trait Rules: 'static {
     fn check(input: Self::Input, config: &Self::Config, agents: &[Agent])
     -> Result<String, String>;
 
-    /// Holds the debate.
     fn run(
         debate: &Debate,
         input: Self::Input,

@@ -51,7 +51,6 @@ impl Weights {
         Ok(())
     }
 
-    /// What an agent's vote counts.
     pub fn of(&self, agent: &str) -> Weight {
         self.0.get(agent).copied().unwrap_or_default()
     }

@@ -8,11 +8,8 @@ use crate::{
 };
 use std::sync::Arc;
 
-/// One event to be appended.
 pub struct Entry {
-    /// Where it happened.
     pub place: Place,
-    /// What happened.
     pub event: Event,
     /// The role of whoever replied: a reply makes a row of `debate_turns`.
     pub role: Option<Arc<str>>,

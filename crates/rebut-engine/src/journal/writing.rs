@@ -86,7 +86,6 @@ pub(super) struct Means {
     pub(super) patience: Arc<Patience>,
 }
 
-/// An append under way.
 pub(super) type Writing = Pin<Box<dyn Future<Output = Result<(), StoreError>> + Send>>;
 
 /// Appends. While that cannot work, the runner of the debate tries again, and finds out whether the

@@ -6,11 +6,8 @@ use serde::Serialize;
 /// A measured value with its 95 % interval.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize)]
 pub struct Measured {
-    /// The value.
     pub value: f64,
-    /// The lower end.
     pub low: f64,
-    /// The upper end.
     pub high: f64,
 }
 
@@ -41,7 +38,6 @@ pub fn wilson(right: f64, of: f64) -> Measured {
     }
 }
 
-/// Samples of the paired bootstrap.
 const SAMPLES: usize = 1000;
 
 /// The mean of paired differences with its 95 % bootstrap interval, from a fixed seed: the same
@@ -89,12 +85,10 @@ pub fn mcnemar(gained: u64, lost: u64) -> f64 {
 pub struct Dice(u64);
 
 impl Dice {
-    /// From a seed.
     pub fn new(seed: u64) -> Self {
         Self(seed)
     }
 
-    /// The next number (SplitMix64).
     pub fn roll(&mut self) -> u64 {
         self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
         let mut mixed = self.0;

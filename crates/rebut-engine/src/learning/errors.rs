@@ -20,10 +20,8 @@ pub const STRANGERS: f64 = 0.35;
 /// 1/√n).
 const ENOUGH: u64 = 50;
 
-/// A voter in a panel.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Voter<'a> {
-    /// `provider:model`.
     pub model: &'a str,
     /// Its place in the history, if it is there.
     pub known: Option<usize>,
@@ -47,7 +45,6 @@ struct Pair {
 }
 
 impl Errors {
-    /// Counts over a history.
     pub fn of(history: &History) -> Self {
         let mut pairs: BTreeMap<(usize, usize), Pair> = BTreeMap::new();
         for question in &history.questions {

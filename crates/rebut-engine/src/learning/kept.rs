@@ -23,7 +23,6 @@ use std::sync::Arc;
 /// With fewer marked debates, what is learned is hardly more than chance, and said to be.
 pub const ENOUGH: usize = 25;
 
-/// A history read from debates.
 #[derive(Clone, Debug, Default)]
 pub struct Kept {
     voters: Vec<(Arc<str>, Arc<str>)>,
@@ -33,11 +32,8 @@ pub struct Kept {
 /// What is known of a voter.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct VoterRow {
-    /// `provider:model`.
     pub model: String,
-    /// The role it played.
     pub role: String,
-    /// The model's family.
     pub family: String,
     /// Marked debates it took a blind position in.
     pub answers: u64,

@@ -25,7 +25,6 @@ const MEAN_PENALTY: f64 = 1.0;
 /// Newton's method needs about six steps; a bound is needed where numbers run out.
 const MOST_STEPS: usize = 60;
 
-/// Fitted weights.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Fitted {
     /// One per voter, 0 or more.

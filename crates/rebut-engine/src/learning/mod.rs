@@ -25,16 +25,13 @@ pub use logit::{Fitted, PENALTY, fit, posterior};
 pub struct History {
     /// How many voters there are; each question has as many choices.
     pub voters: usize,
-    /// The questions.
     pub questions: Vec<Labelled>,
 }
 
 /// One question with a known answer. Options are numbers from 0.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Labelled {
-    /// How many options were offered.
     pub options: u16,
-    /// The right one.
     pub right: u16,
     /// What each voter chose; `None` where it did not take part or gave no answer.
     pub choices: Vec<Option<u16>>,

@@ -14,7 +14,6 @@ use std::{cmp::Ordering, time::Duration};
 
 /// Who compares by meaning, and what was asked before.
 pub struct Near<'a> {
-    /// The model.
     pub embedder: &'a dyn Embedder,
     /// Vectors of earlier calls; those of new lessons are added, and those of no lesson are taken
     /// out.
@@ -26,9 +25,7 @@ pub struct Near<'a> {
 /// The lessons that fit a task, and how they were looked for.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Found {
-    /// Best first.
     pub lessons: Vec<Lesson>,
-    /// How they were looked for.
     pub search: Search,
 }
 

@@ -74,7 +74,6 @@ fn key(text: &str) -> String {
     words.map(str::to_lowercase).collect::<Vec<_>>().join(" ")
 }
 
-/// The table as Markdown.
 pub fn table(rows: &[Mapped]) -> String {
     let cell = |text: &str| clean::for_markdown(text).replace('|', "\\|");
     let mut text = "| assumption | held by | what would falsify it |\n|---|---|---|\n".to_owned();

@@ -21,7 +21,6 @@ pub enum Category {
 }
 
 impl Category {
-    /// The word.
     pub fn as_str(self) -> &'static str {
         match self {
             Self::Requirements => "requirements",

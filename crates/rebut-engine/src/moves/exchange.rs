@@ -12,18 +12,14 @@ use crate::{
 /// An exchange as it went: the two sides in the order they were given.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Exchange<A, B> {
-    /// What each side said.
     pub sides: [Side<A, B>; 2],
 }
 
-/// One side of an exchange.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Side<A, B> {
-    /// Its arguments.
     pub argued: Option<ReplyFrom<A>>,
     /// Its answer to the other side's arguments. Nobody is asked for one unless both sides argued.
     pub answered: Option<ReplyFrom<B>>,
-    /// Why it said no more.
     pub missing: Option<Absence>,
 }
 
@@ -59,9 +55,7 @@ impl<A, B> Exchange<A, B> {
 /// exchanges can run side by side.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Steps {
-    /// At which both argue.
     pub argue: Step,
-    /// At which both answer.
     pub answer: Step,
 }
 

@@ -15,9 +15,7 @@ use futures_util::future::join;
 /// In which order the two sides are shown.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Order {
-    /// The first side first.
     Forwards,
-    /// The second side first.
     Backwards,
 }
 
@@ -49,9 +47,7 @@ pub trait Comparison: Reply {
 /// What a judge said in both orders, and what follows.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Judged<R> {
-    /// With the first side first.
     pub forwards: Result<ReplyFrom<R>, Absence>,
-    /// With the second side first.
     pub backwards: Result<ReplyFrom<R>, Absence>,
 }
 
@@ -67,7 +63,6 @@ impl<R: Comparison> Judged<R> {
             .and_then(|[forwards, backwards]| forwards.filter(|side| backwards == Some(*side)))
     }
 
-    /// Whether the two orders disagree.
     pub fn flipped(&self) -> bool {
         self.sides()
             .is_some_and(|[forwards, backwards]| forwards != backwards)
@@ -79,7 +74,6 @@ impl<R: Comparison> Judged<R> {
         forwards.chain(self.backwards.iter().map(|said| (Order::Backwards, said)))
     }
 
-    /// Who could not say anything.
     pub fn absent(&self) -> impl Iterator<Item = &Absence> {
         self.forwards
             .as_ref()
@@ -88,7 +82,6 @@ impl<R: Comparison> Judged<R> {
             .chain(self.backwards.as_ref().err())
     }
 
-    /// The side each order prefers.
     fn sides(&self) -> Option<[Option<usize>; 2]> {
         let (forwards, backwards) = (self.forwards.as_ref().ok()?, self.backwards.as_ref().ok()?);
         Some([

@@ -9,33 +9,23 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::sync::Arc;
 
-/// One objection.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Objection {
-    /// Its name, e.g. `architect·1·#2`.
     pub id: ClaimId,
-    /// Who raised it.
     pub by: Arc<str>,
     /// The aspect it is filed under.
     pub aspect: String,
-    /// What it says.
     pub text: String,
-    /// Whether it still stands.
     pub is_open: bool,
-    /// The last answer to it.
     pub answer: Option<Answer>,
 }
 
-/// An answer to an objection.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Answer {
     /// Its own name among the claims of whoever answers.
     pub claim: ClaimId,
-    /// In which round.
     pub round: u32,
-    /// What is made of it.
     pub verdict: Reception,
-    /// Why.
     pub why: String,
 }
 
@@ -60,7 +50,6 @@ impl Reception {
         self != Self::Reject
     }
 
-    /// The word.
     pub fn as_str(self) -> &'static str {
         match self {
             Self::Accept => "ACCEPT",
@@ -103,7 +92,6 @@ impl Objections {
         claims
     }
 
-    /// Those that stand.
     pub fn open(&self) -> impl Iterator<Item = &Objection> {
         self.all.iter().filter(|objection| objection.is_open)
     }
@@ -113,12 +101,10 @@ impl Objections {
         self.open().filter(move |objection| &*objection.by == agent)
     }
 
-    /// All of them.
     pub fn all(&self) -> &[Objection] {
         &self.all
     }
 
-    /// Enters an answer.
     pub fn answer(&mut self, id: &ClaimId, answer: Answer) {
         if let Some(objection) = self.all.iter_mut().find(|objection| objection.id == *id) {
             objection.answer = Some(answer);

@@ -8,7 +8,6 @@ pub struct Source {
 }
 
 impl Source {
-    /// The source of that text.
     pub fn new(text: &str) -> Self {
         Self {
             text: in_one_line(text),

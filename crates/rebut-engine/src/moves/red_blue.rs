@@ -20,7 +20,6 @@ pub enum AttackState {
 }
 
 impl AttackState {
-    /// The words for people.
     pub fn as_str(self) -> &'static str {
         match self {
             Self::NotReproduced => "not reproduced",

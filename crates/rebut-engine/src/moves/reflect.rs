@@ -24,9 +24,7 @@ pub struct Reflected {
 /// Why no further attempt is made, or that one is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Next {
-    /// Another attempt.
     Retry,
-    /// All tests held.
     Passed,
     /// There were as many attempts as there may be.
     Attempts,

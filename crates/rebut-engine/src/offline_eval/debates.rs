@@ -17,7 +17,6 @@ struct Decided {
     tokens: u64,
 }
 
-/// A way of deciding.
 type Arm = fn(&RecordedDebate) -> Decided;
 
 /// Every way of deciding that is measured. The second is what the others are compared with.
@@ -48,7 +47,6 @@ const ARMS: &[(&str, Arm)] = &[
 
 const FIRST: &str = "first round's vote";
 
-/// Measures debates of one kind.
 pub fn measure_debates(title: &str, debates: &[RecordedDebate]) -> Table {
     let first: Vec<Decided> = debates.iter().map(|debate| after(debate, 1)).collect();
     let recorded: u64 = debates

@@ -28,21 +28,16 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use std::collections::BTreeMap;
 
-/// What a file holds.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Recorded {
-    /// Debates, by set.
     Debates(BTreeMap<String, Vec<RecordedDebate>>),
     /// A panel of models on the same questions.
     Panel(Panel),
 }
 
-/// A debate that was recorded.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct RecordedDebate {
-    /// The question, or its id.
     pub question: String,
-    /// The right answer.
     pub gold: String,
     /// Rounds, with a place per agent.
     pub rounds: Vec<Vec<RecordedAnswer>>,
@@ -53,16 +48,13 @@ pub struct RecordedDebate {
 pub struct RecordedAnswer {
     /// What it answered, in a form that can be compared; `None` if it gave no usable answer.
     pub answer: Option<String>,
-    /// Whether it was asked.
     pub called: bool,
-    /// What it wrote, in tokens.
     pub tokens: u64,
 }
 
 /// Models that answered the same questions.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Panel {
-    /// Their names.
     pub models: Vec<String>,
     /// Who chose what; voters are the models.
     pub history: History,
@@ -71,27 +63,21 @@ pub struct Panel {
 /// What was measured on a set of records.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Table {
-    /// What it was measured on.
     pub title: String,
     /// What is compared in `difference`, and what else there is to know.
     pub notes: Vec<String>,
-    /// One way of deciding each.
     pub rows: Vec<Row>,
 }
 
-/// One way of deciding.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
 pub struct Row {
-    /// Its name.
     pub arm: String,
-    /// On how many questions.
     pub questions: usize,
     /// The share that was right. A tie of k options counts 1/k if the right one is among them.
     pub accuracy: Measured,
     /// The difference to the row the table compares with, paired by question.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub difference: Option<Measured>,
-    /// Calls per question.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub calls: Option<f64>,
     /// The same as a share of all that were recorded.

@@ -10,7 +10,6 @@ pub fn shown(value: f64) -> String {
     }
 }
 
-/// The number with its sign.
 pub fn signed(value: f64) -> String {
     match value {
         0.0 => "0.0".to_owned(),

@@ -12,7 +12,6 @@ use crate::{
 use schemars::JsonSchema;
 use serde::Serialize;
 
-/// What to change.
 #[derive(Clone, Debug, Default)]
 pub struct Retally {
     /// Count by this method instead of the debate's own rule.
@@ -180,7 +179,6 @@ pub(super) fn counted_by(method: &Method, votes: &Votes, rules: &Rules) -> Resul
     Ok(count)
 }
 
-/// Nobody wins after all.
 fn take_win(count: &mut Count, votes: &Votes, why: &str) {
     let Some(winner) = count.winner.take() else {
         return;

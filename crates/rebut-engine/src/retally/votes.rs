@@ -8,7 +8,6 @@ use crate::{
 };
 use std::{collections::BTreeMap, sync::Arc};
 
-/// Everybody's vote in one count.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Votes {
     /// What could be chosen: the options, or the answers that came.
@@ -19,12 +18,10 @@ pub struct Votes {
     pub bar: Bar,
 }
 
-/// One voter's vote.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Vote {
     /// Whose; an agent that was asked several times has a voter for each answer.
     pub voter: String,
-    /// Which agent that is.
     pub agent: String,
     /// The model that answered, which may have been another than its own.
     pub model: String,
@@ -35,7 +32,6 @@ pub struct Vote {
     pub confidence: Option<f64>,
     /// The candidates from best to worst, as far as it ranked them; empty if it only chose.
     pub ranking: Vec<String>,
-    /// What it counts.
     pub weight: Weight,
 }
 
@@ -113,7 +109,6 @@ impl Votes {
         self.votes.iter().map(|vote| vote.weight.units()).sum()
     }
 
-    /// What each choice has.
     pub(super) fn sums(&self) -> BTreeMap<&str, u128> {
         let mut sums: BTreeMap<&str, u128> = BTreeMap::new();
         for vote in &self.votes {

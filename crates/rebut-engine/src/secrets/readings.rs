@@ -20,7 +20,6 @@ pub struct Reading<'a> {
 /// Reads an escape at the beginning of some bytes: the bytes it stands for, and how many it takes.
 type Unescape = fn(&[u8]) -> Option<(Character, usize)>;
 
-/// A character's bytes.
 struct Character {
     bytes: [u8; 4],
     length: usize,
@@ -48,7 +47,6 @@ impl<'a> Reading<'a> {
         all
     }
 
-    /// What is read.
     pub fn bytes(&self) -> &[u8] {
         &self.bytes
     }
@@ -109,7 +107,6 @@ impl From<char> for Character {
     }
 }
 
-/// `%2B`
 fn url_escape(bytes: &[u8]) -> Option<(Character, usize)> {
     let [b'%', high, low, ..] = bytes else {
         return None;

@@ -10,12 +10,9 @@ use serde_json::Value;
 
 /// Lines of a passage that is found.
 const PASSAGE: usize = 15;
-/// So many passages are shown.
 const MOST_FOUND: usize = 4;
-/// So many names are listed.
 const MOST_NAMES: usize = 20;
 
-/// `search`.
 pub fn search(toolbox: &Toolbox, given: &Value) -> Result<Plan, String> {
     #[derive(Deserialize)]
     #[serde(deny_unknown_fields)]
@@ -57,7 +54,6 @@ fn passages<'a>(name: &'a str, text: &str) -> Vec<(&'a str, usize, String)> {
         .collect()
 }
 
-/// `read`.
 pub fn read(toolbox: &Toolbox, given: &Value) -> Result<Plan, String> {
     #[derive(Deserialize)]
     #[serde(deny_unknown_fields)]

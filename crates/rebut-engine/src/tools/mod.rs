@@ -14,7 +14,6 @@ use std::collections::BTreeMap;
 
 pub use sandboxed::in_words;
 
-/// One tool.
 pub struct Tool {
     /// What agents and role files call it.
     pub name: &'static str,
@@ -78,7 +77,6 @@ const JUDGES: &[&str] = &["judge", "arbiter", "evaluator"];
 /// re-run.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Toolbox {
-    /// The language of the code.
     pub language: String,
     /// The tests of the task that agents may know.
     pub tests: Option<Tests>,
@@ -92,12 +90,9 @@ pub struct Toolbox {
     pub calls: u32,
 }
 
-/// What a call comes to.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Plan {
-    /// Something runs in the sandbox.
     Run(Job),
-    /// It is known already.
     Say(String),
 }
 

@@ -26,7 +26,6 @@ fn code(given: &Value) -> Result<Code, String> {
     }
 }
 
-/// `run`.
 pub fn program(toolbox: &Toolbox, given: &Value) -> Result<Plan, String> {
     let given = code(given)?;
     let work = Work::Program {
@@ -36,7 +35,6 @@ pub fn program(toolbox: &Toolbox, given: &Value) -> Result<Plan, String> {
     Ok(job(toolbox, given.code, work))
 }
 
-/// `test`.
 pub fn tests(toolbox: &Toolbox, given: &Value) -> Result<Plan, String> {
     let given = code(given)?;
     let own = given
@@ -49,7 +47,6 @@ pub fn tests(toolbox: &Toolbox, given: &Value) -> Result<Plan, String> {
     Ok(job(toolbox, given.code, Work::Tests(tests)))
 }
 
-/// `lint`, `format` and `diagnose`.
 pub fn command(toolbox: &Toolbox, tool: &str, given: &Value) -> Result<Plan, String> {
     let given = code(given)?;
     let argv = toolbox

@@ -21,7 +21,6 @@ pub(super) const RULES: Rules = Rules {
     route,
 };
 
-/// By role, then by score.
 fn seat(members: &[Member]) -> Shape {
     let mut shape = Shape {
         order: ranked(members),

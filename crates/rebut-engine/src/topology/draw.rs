@@ -49,7 +49,6 @@ impl Topology {
         text
     }
 
-    /// A Mermaid flowchart.
     pub fn to_mermaid(&self) -> String {
         let mut text = "flowchart TD\n".to_owned();
         for number in &self.shape.order {

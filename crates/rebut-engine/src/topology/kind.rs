@@ -12,7 +12,6 @@ pub struct Kind(pub(super) &'static Rules);
 /// What makes a kind: words for people, and pure functions over members and places. Members are
 /// meant by their number.
 pub struct Rules {
-    /// What users type.
     pub name: &'static str,
     /// What the table of sessions calls it.
     pub stored_as: &'static str,
@@ -20,14 +19,12 @@ pub struct Rules {
     pub about: &'static str,
     /// What the places are called, from the top down.
     pub places: &'static [&'static str],
-    /// Gives everybody a place.
     pub(super) seat: fn(&[Member]) -> Shape,
     /// Gives a place to whoever has none, after somebody left or came, and leaves the others where
     /// they are.
     pub(super) mend: fn(&[Member], Shape) -> Shape,
     /// Members laid out in a row, and for each member the run of those it hears.
     pub(super) hears: fn(&Shape) -> Heard,
-    /// Who leads a phase.
     pub(super) leader: fn(&[Member], &Shape, phase: &str) -> Option<usize>,
     /// Who speaks together, one group after another.
     pub(super) groups: fn(&Shape, phase: &str) -> Vec<Vec<usize>>,
@@ -36,10 +33,8 @@ pub struct Rules {
 }
 
 impl Kind {
-    /// Everybody hears everybody: the default.
     pub const MESH: Kind = TOPOLOGIES[0];
 
-    /// The kind of that name.
     pub fn named(name: &str) -> Result<Self, String> {
         TOPOLOGIES
             .iter()
@@ -58,12 +53,10 @@ impl Kind {
             })
     }
 
-    /// What users type.
     pub fn name(self) -> &'static str {
         self.0.name
     }
 
-    /// Its row.
     pub fn rules(self) -> &'static Rules {
         self.0
     }

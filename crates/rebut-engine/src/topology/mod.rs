@@ -28,12 +28,10 @@ pub const TOPOLOGIES: &[Kind] = &[
 /// Somebody who is given a place.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Member {
-    /// Its name, unique.
     pub name: Arc<str>,
     /// What it does; some roles have a place of their own, such as a moderator in the middle of a
     /// star.
     pub role: Arc<str>,
-    /// Its attitude, for drawings.
     pub stance: Option<Arc<str>>,
     /// Where roles do not decide, the higher score gets the higher place, and the earlier member
     /// among equals. NaN is the lowest.
@@ -99,7 +97,6 @@ impl Topology {
         }
     }
 
-    /// Its kind.
     pub fn kind(&self) -> Kind {
         self.kind
     }

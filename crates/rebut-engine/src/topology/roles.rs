@@ -1,7 +1,6 @@
 //! Which roles have a place of their own, and which suit a phase. Tables; roles that are in none
 //! are placed by score and panel order.
 
-/// What happens in a phase.
 pub(super) struct Phase {
     names: &'static [&'static str],
     /// Who should lead it, best first.
@@ -14,7 +13,6 @@ pub(super) struct Phase {
 pub(super) struct Concern {
     /// Who can be its lead, best first.
     pub roles: &'static [&'static str],
-    /// Which phases its lead leads.
     pub phases: &'static [&'static str],
 }
 

@@ -4,7 +4,6 @@
 use super::roles;
 use std::ops::Range;
 
-/// Places of members, by number.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Shape {
     /// Who is above all others, in kinds that have one.

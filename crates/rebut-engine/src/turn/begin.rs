@@ -14,7 +14,6 @@ use crate::{
 use std::time::Duration;
 use tokio::{sync::OwnedSemaphorePermit, time::Instant};
 
-/// A call that may leave.
 pub(super) struct Begun<'a> {
     pub leave: Option<Leave<'a>>,
     pub hold: Option<Hold<'a>>,

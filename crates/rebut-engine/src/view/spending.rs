@@ -45,7 +45,6 @@ pub(super) struct Untold {
     /// Whether any of them may have cost something: a script, the rehearsal and a person never do,
     /// however they end.
     may_cost: bool,
-    /// What was held for them.
     held: Amount,
     under_way: Option<UnderWay>,
 }
@@ -75,7 +74,6 @@ impl Untold {
         }
     }
 
-    /// The call under way failed.
     pub fn fail(&mut self, fault: &Fault) {
         self.end(fault.usage.is_some() || !may_be_billed(fault));
     }
@@ -87,7 +85,6 @@ impl Untold {
 }
 
 impl View {
-    /// What it cost so far.
     pub fn spent(&self) -> Spent {
         let (mut spent, held) = spent(self.turns.iter());
         let capped = self

@@ -12,7 +12,6 @@ use super::{
     exact::Exact,
 };
 
-/// Counts approvals.
 pub fn count(counting: &Counting<'_>) -> Found {
     let profile = counting.profile;
     let stated = profile

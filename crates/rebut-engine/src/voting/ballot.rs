@@ -45,17 +45,13 @@ impl Ballot {
 pub struct Weight(u128);
 
 impl Weight {
-    /// How many decimals are kept.
     pub const DECIMALS: u32 = 18;
     const UNIT: u128 = 10u128.pow(Self::DECIMALS);
     const MOST: u128 = 1_000_000 * Self::UNIT;
 
-    /// One voter, one vote.
     pub const ONE: Self = Self(Self::UNIT);
-    /// Counts for nothing.
     pub const ZERO: Self = Self(0);
 
-    /// So many units of 10^-18.
     pub fn units(self) -> u128 {
         self.0
     }

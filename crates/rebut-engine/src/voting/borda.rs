@@ -10,7 +10,6 @@ use super::{
     exact::Exact,
 };
 
-/// Sums points.
 pub fn count(counting: &Counting<'_>) -> Found {
     let scores = points(counting);
     let working = vec![format!("Points: {}.", counting.listed_all(&scores))];
@@ -23,7 +22,6 @@ pub fn count(counting: &Counting<'_>) -> Found {
     }
 }
 
-/// Points by candidate.
 pub fn points(counting: &Counting<'_>) -> Vec<Exact> {
     counting
         .profile

@@ -19,7 +19,6 @@ enum Cells {
     Wide(Vec<u16>),
 }
 
-/// Ballots by candidate.
 #[derive(Clone, Debug)]
 pub(super) struct Columns {
     candidates: usize,
@@ -27,16 +26,12 @@ pub(super) struct Columns {
     cells: Cells,
     /// Rows whose first tier has several candidates.
     shared_first: Vec<u32>,
-    /// Whether no row has equals.
     strict: bool,
 }
 
-/// What each ballot counts.
 #[derive(Clone, Debug)]
 pub(super) enum Votes {
-    /// One.
     One,
-    /// So many units, by voter.
     Units(Vec<u128>),
 }
 
@@ -44,14 +39,12 @@ pub(super) enum Votes {
 /// tier.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Firsts {
-    /// By candidate.
     pub sole: Vec<u128>,
     /// By size of the tier, then by candidate.
     pub shared: BTreeMap<u64, Vec<u128>>,
 }
 
 impl Votes {
-    /// What a voter's ballot counts.
     pub fn of(&self, voter: usize) -> u128 {
         match self {
             Self::One => 1,
@@ -186,12 +179,10 @@ impl Columns {
         }
     }
 
-    /// How many ballots.
     pub fn rows(&self) -> usize {
         self.rows
     }
 
-    /// How many candidates.
     pub fn candidates(&self) -> usize {
         self.candidates
     }
@@ -209,12 +200,10 @@ impl Columns {
         each_width!(self, |cells| Cell::sum(cells))
     }
 
-    /// One cell.
     pub fn cell(&self, candidate: usize, row: usize) -> u64 {
         each_width!(self, |cells| cells[candidate * self.rows + row].into())
     }
 
-    /// First choices among all candidates.
     pub fn firsts(&self, votes: &Votes) -> Firsts {
         let all: Vec<usize> = (0..self.candidates).collect();
         match votes {

@@ -63,7 +63,6 @@ pub enum Ended {
 }
 
 impl Ended {
-    /// The word used in JSON.
     pub fn as_str(self) -> &'static str {
         match self {
             Self::Decided => "decided",

@@ -17,7 +17,6 @@ use std::{borrow::Cow, collections::BTreeMap};
 /// Who voted what is part of the working for up to so many ballots; beyond, nobody would read it.
 const SHOWN_BALLOTS: usize = 40;
 
-/// Everything a method's rule reads.
 pub struct Counting<'a> {
     pub(super) profile: &'a Profile,
     pub(super) rules: &'a Rules,
@@ -25,16 +24,13 @@ pub struct Counting<'a> {
     method: &'a Method,
     /// Of how many decimals the units of a vote are.
     decimals: u32,
-    /// Whether anybody gave scores.
     pub(super) has_scores: bool,
 }
 
-/// What a method's rule found.
 #[derive(Default)]
 pub struct Found {
     /// Who wins, several when tied; empty when nobody does.
     pub(super) leaders: Vec<usize>,
-    /// By candidate.
     pub(super) scores: Vec<Exact>,
     pub(super) scores_are: &'static str,
     /// All votes, where a leader's score is a share of them.
@@ -77,7 +73,6 @@ impl<'a> Counting<'a> {
         }
     }
 
-    /// Counts, and tells how.
     pub(super) fn run(&self) -> Count {
         let (voters, abstained) = self.present();
         let mut working = self.opening(voters, &abstained);
@@ -226,12 +221,10 @@ impl<'a> Counting<'a> {
             .collect()
     }
 
-    /// Votes out of their units.
     pub(super) fn exact(&self, units: impl Into<BigInt>) -> Exact {
         Exact::of_units(units, self.decimals)
     }
 
-    /// What all rankings together count.
     pub(super) fn total(&self) -> Exact {
         match &self.votes {
             Votes::One => Exact::whole(self.profile.ranked()),
@@ -239,7 +232,6 @@ impl<'a> Counting<'a> {
         }
     }
 
-    /// Who beats whom.
     pub(super) fn matrix(&self) -> Matrix {
         Matrix::new(
             self.profile.columns.candidates(),
@@ -385,7 +377,6 @@ impl<'a> Counting<'a> {
         self.by_name_among(&all, scores)
     }
 
-    /// The same for some candidates.
     pub(super) fn by_name_among(
         &self,
         candidates: &[usize],
@@ -399,7 +390,6 @@ impl<'a> Counting<'a> {
             .collect()
     }
 
-    /// Candidates by name.
     pub(super) fn sorted(&self, candidates: &[usize]) -> Vec<String> {
         let mut names: Vec<String> = candidates
             .iter()
@@ -436,7 +426,6 @@ impl<'a> Counting<'a> {
             .join(", ")
     }
 
-    /// The same for all candidates.
     pub(super) fn listed_all(&self, scores: &[Exact]) -> String {
         let all: Vec<usize> = (0..scores.len()).collect();
         self.listed(&all, scores)
@@ -460,7 +449,6 @@ fn in_a_list(name: &str) -> Cow<'_, str> {
     }
 }
 
-/// Everybody with the highest score.
 pub(super) fn highest(scores: &[Exact]) -> Vec<usize> {
     let most = scores.iter().max();
     (0..scores.len())

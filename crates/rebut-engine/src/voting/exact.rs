@@ -12,12 +12,10 @@ use std::{cmp::Ordering, fmt, ops};
 pub struct Exact(BigRational);
 
 impl Exact {
-    /// Nothing.
     pub fn zero() -> Self {
         Self(BigRational::zero())
     }
 
-    /// A whole number.
     pub fn whole(number: impl Into<BigInt>) -> Self {
         Self(BigRational::from_integer(number.into()))
     }
@@ -52,7 +50,6 @@ impl Exact {
         }
     }
 
-    /// Whether it is zero.
     pub fn is_zero(&self) -> bool {
         self.0.is_zero()
     }

@@ -23,7 +23,6 @@ pub struct Gather {
     places: HashMap<String, u16>,
     pub(super) voters: Vec<Kept>,
     known: HashMap<String, usize>,
-    /// Half points, by ballot.
     rows: Vec<u16>,
     named: Vec<u16>,
     seen: usize,
@@ -93,7 +92,6 @@ impl Gather {
         }
     }
 
-    /// Takes a ballot.
     pub fn add(&mut self, ballot: Ballot) {
         self.seen += 1;
         let number = self.seen;

@@ -30,7 +30,6 @@ impl Matrix {
         self.cells[a * self.candidates + b]
     }
 
-    /// The same as a number.
     pub(super) fn votes(&self, a: usize, b: usize) -> Exact {
         Exact::of_units(self.support(a, b), self.decimals)
     }
@@ -53,7 +52,6 @@ impl Matrix {
             .collect()
     }
 
-    /// Who beats every other one.
     pub(super) fn condorcet_winner(&self) -> Option<usize> {
         (0..self.candidates).find(|&a| (0..self.candidates).all(|b| a == b || self.beats(a, b)))
     }
@@ -135,7 +133,6 @@ pub(super) struct Reach {
 }
 
 impl Reach {
-    /// No steps yet.
     pub fn none(candidates: usize) -> Self {
         let words = candidates.div_ceil(64);
         Self {

@@ -46,12 +46,9 @@ use counting::{Counting, Found};
 use std::collections::BTreeMap;
 use work::Grows;
 
-/// One way to count.
 #[derive(Clone, Copy, Debug)]
 pub struct Method {
-    /// What users type.
     pub name: &'static str,
-    /// One line.
     pub about: &'static str,
     reads: Reads,
     weighs: Weighs,
@@ -87,7 +84,6 @@ const fn row(name: &'static str, about: &'static str, rule: fn(&Counting<'_>) ->
     }
 }
 
-/// Every method there is.
 pub const METHODS: &[Method] = &[
     row(
         "majority",
@@ -152,7 +148,6 @@ pub const METHODS: &[Method] = &[
     },
 ];
 
-/// The method of that name.
 pub fn method(name: &str) -> Option<&'static Method> {
     METHODS.iter().find(|method| method.name == name)
 }
@@ -173,7 +168,6 @@ pub fn auto(voters: usize) -> &'static Method {
 }
 
 impl Method {
-    /// Counts the ballots.
     pub fn count(&self, profile: &Profile, rules: &Rules) -> Count {
         Counting::new(self, profile, rules).run()
     }

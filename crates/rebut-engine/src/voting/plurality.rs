@@ -7,7 +7,6 @@
 
 use super::counting::{Counting, Found, highest};
 
-/// Counts first choices.
 pub fn count(counting: &Counting<'_>) -> Found {
     let scores = counting.firsts();
     let total = counting.total();

@@ -8,9 +8,7 @@ use std::fmt;
 pub struct Problem {
     /// Which ballot, from 1; none for the candidates.
     pub ballot: Option<usize>,
-    /// Whose ballot.
     pub voter: Option<String>,
-    /// What is wrong.
     pub what: String,
     /// What is done about it where problems are mended.
     pub mended: String,
@@ -31,7 +29,6 @@ const KEPT: usize = 1000;
 /// A suggestion looks at every candidate; a file full of strange names must not make that slow.
 const SUGGESTED: usize = 20;
 
-/// Problems as they are found.
 #[derive(Debug, Default)]
 pub(super) struct Problems {
     kept: Vec<Problem>,

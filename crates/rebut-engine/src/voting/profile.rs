@@ -12,7 +12,6 @@ use std::collections::BTreeMap;
 pub const MOST_CANDIDATES: usize = 1000;
 /// More ballots than one machine should be asked to hold.
 pub const MOST_BALLOTS: usize = 10_000_000;
-/// Ballots times candidates.
 pub const MOST_CELLS: usize = 400_000_000;
 
 /// Scores are read to so many decimals.
@@ -37,7 +36,6 @@ pub struct Profile {
 pub(super) struct Voter {
     pub name: String,
     pub weight: Weight,
-    /// In millionths.
     pub confidence: Option<u32>,
     pub approves: Option<Box<[u16]>>,
     pub scores: Option<Box<[(u16, i128)]>>,
@@ -153,7 +151,6 @@ impl Profile {
         &self.voters
     }
 
-    /// How many ballots rank somebody.
     pub fn ranked(&self) -> usize {
         self.columns.rows()
     }
@@ -187,12 +184,9 @@ impl Profile {
     }
 }
 
-/// Who voted what.
 #[derive(Clone, Debug, PartialEq, Eq, serde::Serialize)]
 pub struct Cast<'a> {
-    /// Whose ballot.
     pub voter: &'a str,
-    /// What it weighs.
     pub weight: Weight,
     /// Best first; whom it does not name is left out.
     pub ranking: Vec<Vec<&'a str>>,

@@ -16,7 +16,6 @@ use std::{cmp::Reverse, collections::BTreeMap, collections::BTreeSet};
 
 type Pair = (usize, usize);
 
-/// Locks victories in.
 pub fn count(counting: &Counting<'_>) -> Found {
     let matrix = counting.matrix();
     let groups = by_strength(&matrix);

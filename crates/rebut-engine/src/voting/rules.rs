@@ -5,7 +5,6 @@ use super::{Threshold, borda, counting::Counting};
 use sha2::{Digest, Sha256};
 use std::{cmp::Reverse, fmt, str::FromStr};
 
-/// The rules of a count.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Rules {
     /// The share of the votes a winner needs, compared exactly, in methods that count shares:
@@ -24,7 +23,6 @@ pub struct TieBreak(pub Vec<TieRule>);
 /// One way to break a tie.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum TieRule {
-    /// Whoever was listed first.
     Order,
     /// Whoever has the most Borda points.
     Borda,

@@ -13,7 +13,6 @@ use super::{
     matrix::Matrix,
 };
 
-/// Compares the strongest chains.
 pub fn count(counting: &Counting<'_>) -> Found {
     let matrix = counting.matrix();
     let n = matrix.candidates();

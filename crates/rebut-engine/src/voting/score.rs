@@ -17,7 +17,6 @@ use super::{
 use num_bigint::BigInt;
 use std::collections::BTreeMap;
 
-/// Sums scores.
 pub fn count(counting: &Counting<'_>) -> Found {
     let fallback_used = !counting.has_scores;
     let (scores, how) = match fallback_used {

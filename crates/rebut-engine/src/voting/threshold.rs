@@ -8,7 +8,6 @@ use num_bigint::BigInt;
 /// The share an option needs, with the precision it was written in.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Threshold {
-    /// The number itself.
     pub value: f64,
     decimals: u32,
 }

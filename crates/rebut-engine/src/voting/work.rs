@@ -9,7 +9,6 @@ pub const MOST_WORK: u64 = 100_000_000_000;
 /// How the work of a method grows.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Grows {
-    /// Each ballot is read once.
     Ballots,
     /// Each ballot is read once for each candidate that leaves.
     Rounds,
@@ -20,9 +19,7 @@ pub(super) enum Grows {
 /// The work of a count, and how it was reckoned.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Work {
-    /// Steps, about.
     pub steps: u64,
-    /// The formula.
     pub formula: &'static str,
     candidates: usize,
     ballots: usize,

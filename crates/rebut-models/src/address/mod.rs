@@ -130,7 +130,6 @@ impl Address {
         self.0.port_or_known_default().unwrap_or_default()
     }
 
-    /// Scheme, host and port.
     pub fn origin(&self) -> Origin {
         Origin {
             scheme: self.0.scheme().to_owned(),
@@ -139,7 +138,6 @@ impl Address {
         }
     }
 
-    /// The scheme.
     pub fn scheme(&self) -> &str {
         self.0.scheme()
     }

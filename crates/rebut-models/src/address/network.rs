@@ -29,7 +29,6 @@ impl Resolve for KnownNames {
     }
 }
 
-/// Names that never lead outside.
 pub fn is_local(name: &str) -> bool {
     let name = name.trim_end_matches('.');
     !name.contains('.')

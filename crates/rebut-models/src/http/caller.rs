@@ -263,7 +263,6 @@ impl Caller {
         clean::shortened(&line, MOST_SHOWN).into_owned()
     }
 
-    /// The text without any secret.
     pub fn blanked(&self, text: String) -> String {
         self.scrubber.scrub(text)
     }

@@ -8,7 +8,6 @@ use serde_json::Value;
 /// An error as a provider reports it.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Reported {
-    /// For people.
     pub message: String,
     /// Everything that names the class: `code`, `type`, `status`, reasons; lower case.
     words: Vec<String>,

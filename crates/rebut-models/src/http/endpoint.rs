@@ -15,21 +15,16 @@ use std::{collections::BTreeMap, time::Duration};
 /// A provider, shared by all its models.
 #[derive(Clone, Debug, Default)]
 pub struct Endpoint {
-    /// The provider's name.
     pub name: String,
     /// The address below which the wire's paths are, or why there is none.
     pub address: Option<Result<Address, String>>,
     /// The key, sent in the wire's own header.
     pub key: Option<Key>,
-    /// The variable it comes from.
     pub key_env: Option<String>,
-    /// More headers.
     pub headers: BTreeMap<String, String>,
-    /// What models cost, by name.
     pub prices: BTreeMap<String, Price>,
     /// What a model costs that is not listed; `None` when nobody knows.
     pub price: Option<Price>,
-    /// How its models are asked.
     pub manner: Manner,
     /// What is different for models whose name begins so; the longest beginning wins.
     pub models: BTreeMap<String, ModelData>,
@@ -39,10 +34,8 @@ pub struct Endpoint {
     pub timeouts: Timeouts,
 }
 
-/// How a model is asked.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Manner {
-    /// The wire format.
     pub wire: WireKind,
     /// How the reply's form is asked for.
     pub structured: Structured,
@@ -165,7 +158,6 @@ pub struct Timeouts {
 }
 
 impl Timeouts {
-    /// Until there is a connection.
     pub fn connect(&self) -> Duration {
         seconds(self.connect, 20)
     }
@@ -191,7 +183,6 @@ impl Timeouts {
             .all(possible)
     }
 
-    /// The same with another's changes.
     pub fn changed_by(self, other: Self) -> Self {
         Self {
             connect: other.connect.or(self.connect),
@@ -236,7 +227,6 @@ impl Endpoint {
         Ok(self.address()?.below(path, query))
     }
 
-    /// Where it is.
     pub fn address(&self) -> Result<&Address, String> {
         match &self.address {
             Some(address) => address.as_ref().map_err(Clone::clone),
@@ -244,7 +234,6 @@ impl Endpoint {
         }
     }
 
-    /// Where it is, for people.
     pub(super) fn shown_address(&self) -> String {
         self.address()
             .map_or_else(|_| "its base_url".to_owned(), ToString::to_string)

@@ -8,7 +8,6 @@ use reqwest::Response;
 use std::{fmt, time::Duration};
 use tokio::time::Instant;
 
-/// A body being read.
 pub(super) struct Incoming<'a> {
     caller: &'a Caller,
     response: Response,
@@ -149,7 +148,6 @@ const FIELDS: [&[u8]; 2] = [b"data:", b"event:"];
 /// How long the end of a stream is waited for whose answer has ended.
 const ENDING: Duration = Duration::from_secs(1);
 
-/// When waiting ends.
 pub(super) struct Deadlines {
     total: (Instant, Duration),
     connect: Instant,
@@ -158,7 +156,6 @@ pub(super) struct Deadlines {
 }
 
 impl Deadlines {
-    /// From now on.
     pub fn start(time_left: Duration, timeouts: &Timeouts) -> Self {
         let now = Instant::now();
         // Whoever asks stops listening when the time is over. A moment before, what came can still
@@ -206,7 +203,6 @@ const HANDING_OVER: Duration = Duration::from_millis(100);
 /// An instant this far away can still be computed.
 const FOREVER: Duration = Duration::from_secs(365 * 86_400);
 
-/// Which deadline it was.
 #[derive(Clone, Copy)]
 pub(super) enum Limit {
     Connect(Duration),

@@ -73,10 +73,8 @@ struct Entry {
     /// The name at most endpoints; some have one for people beside it.
     #[serde(default)]
     id: Option<String>,
-    /// The name at Google.
     #[serde(default)]
     name: Option<String>,
-    /// What Google's models can do.
     #[serde(default)]
     supported_generation_methods: Option<Vec<String>>,
 }

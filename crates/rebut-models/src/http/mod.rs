@@ -41,7 +41,6 @@ pub const MOST_TEXT: usize = 4 << 20;
 /// The most of a broken answer that is kept as evidence.
 const MOST_PARTIAL: usize = 16 << 10;
 
-/// A model at an endpoint.
 pub struct HttpModel {
     caller: Caller,
     model: String,
@@ -54,7 +53,6 @@ pub struct HttpModel {
     price: Option<Price>,
 }
 
-/// The HTTP client endpoints share.
 pub fn client(connect: Duration) -> Result<Client, Fault> {
     build(client_builder(connect))
 }
@@ -156,7 +154,6 @@ impl HttpModel {
         }
     }
 
-    /// A complete, unstreamed answer.
     async fn whole(&self, mut incoming: Incoming<'_>) -> Result<Answer, Fault> {
         let body = incoming.read(MOST_TEXT).await?;
         let text = String::from_utf8_lossy(&body);

@@ -12,17 +12,13 @@ pub(super) struct Events {
     is_error: bool,
 }
 
-/// One event.
 #[derive(Debug, PartialEq)]
 pub(super) struct Event {
-    /// Its data.
     pub data: String,
-    /// Whether its name is `error`.
     pub is_error: bool,
 }
 
 impl Events {
-    /// Where the next bytes go.
     pub fn buffer(&mut self) -> &mut Vec<u8> {
         self.bytes.drain(..self.start);
         self.searched -= self.start;
@@ -35,7 +31,6 @@ impl Events {
         self.bytes.len() - self.start + self.data.as_ref().map_or(0, String::len)
     }
 
-    /// The next event.
     pub fn next(&mut self) -> Option<Event> {
         while let Some(length) = self.bytes[self.searched..]
             .iter()

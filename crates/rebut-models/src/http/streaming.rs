@@ -155,7 +155,6 @@ impl HttpModel {
 
 struct Reading {
     outcome: Outcome,
-    /// Whether the end was announced.
     ended: bool,
     /// How much of the text was handed on.
     shown: usize,

@@ -8,15 +8,10 @@ use rebut_engine::{
 };
 use std::time::Duration;
 
-/// What such a line means.
 pub(super) enum Command {
-    /// A reply of text.
     Say(Text),
-    /// A reply that fails.
     Fail(Fault),
-    /// A reply that never comes.
     Hang,
-    /// Something about replies that follow.
     Modify(Modifier),
 }
 
@@ -115,7 +110,6 @@ fn alone(rest: &str, command: Command) -> Option<Command> {
     rest.is_empty().then_some(command)
 }
 
-/// `429 retry_after=2`
 fn error(rest: &str) -> Option<Fault> {
     let mut words = rest.split_whitespace();
     let code: u16 = words
@@ -138,7 +132,6 @@ fn repeat(rest: &str) -> Option<usize> {
     rest.parse().ok().filter(|times| *times > 0)
 }
 
-/// `200ms`, `3s`
 fn duration(rest: &str) -> Option<Duration> {
     let (number, unit) = rest.split_at(rest.find(|c: char| !c.is_ascii_digit())?);
     let number: u32 = number.parse().ok()?;
@@ -149,7 +142,6 @@ fn duration(rest: &str) -> Option<Duration> {
     }
 }
 
-/// `input=100 output=20 cached=5 reasoning=7 cost=0.01`
 fn usage(rest: &str) -> Option<Usage> {
     let mut usage = Usage::default();
     let mut any = false;

@@ -18,7 +18,6 @@ pub(super) struct Section {
     pub replies: Vec<Reply>,
 }
 
-/// What happens at one attempt.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) struct Reply {
     pub act: Act,
@@ -28,15 +27,12 @@ pub(super) struct Reply {
 
 #[derive(Clone, Debug, PartialEq)]
 pub(super) enum Act {
-    /// Answers with a text.
     Say {
         text: Text,
         repeat: usize,
         truncated: bool,
     },
-    /// Fails.
     Fail(Fault),
-    /// Never answers.
     Hang,
 }
 

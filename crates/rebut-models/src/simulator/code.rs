@@ -79,7 +79,6 @@ pub fn stub(agent: &Agent, prompt: &Prompt) -> String {
     }
 }
 
-/// A test that cannot hold.
 pub fn test(prompt: &Prompt) -> String {
     stubs(prompt).1.to_owned()
 }

@@ -62,7 +62,6 @@ pub fn named<'a>(material: &Material<'a>, field: &str, about: &str) -> Vec<Entry
     entries
 }
 
-/// `risk·1#2`: something numbered of somebody.
 fn is_numbered(name: &str) -> bool {
     let parts = name.split_once('#');
     parts.is_some_and(|(who, number)| !who.is_empty() && !number.is_empty()) && !name.contains(' ')
@@ -127,7 +126,6 @@ fn constants(branch: &Value) -> Option<Vec<Value>> {
     }
 }
 
-/// What stands between backticks.
 fn quoted_words(about: &str) -> Vec<&str> {
     about.split('`').skip(1).step_by(2).collect()
 }

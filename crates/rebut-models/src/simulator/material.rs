@@ -12,9 +12,7 @@ pub struct Material<'a> {
 /// Something that a prompt lists by a name.
 #[derive(Clone, Copy, Debug)]
 pub struct Entry<'a> {
-    /// The name.
     pub name: &'a str,
-    /// What stands behind it.
     pub text: &'a str,
     /// The last line before it that is not indented, or its own.
     pub under: &'a str,
@@ -27,7 +25,6 @@ const CASE: [&str; 3] = ["context", "text", "notes"];
 const WORDS: usize = 16;
 
 impl<'a> Material<'a> {
-    /// Reads a prompt.
     pub fn of(prompt: &'a Prompt) -> Self {
         let parts: Vec<_> = prompt.material().collect();
         let from = |wanted: bool| {
@@ -45,7 +42,6 @@ impl<'a> Material<'a> {
         Self { parts, passages }
     }
 
-    /// All parts, by name.
     pub fn parts(&self) -> impl Iterator<Item = (&'static str, &'a str)> {
         self.parts.iter().copied()
     }

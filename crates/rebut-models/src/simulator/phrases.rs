@@ -36,7 +36,6 @@ const ABOUT: [(&str, &[&str]); 8] = [
     ),
 ];
 
-/// For all others.
 const OTHERS: &[&str] = &[
     "“{}” matters here.",
     "It comes down to “{}”.",

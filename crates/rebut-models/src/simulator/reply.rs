@@ -14,7 +14,6 @@ use std::collections::{BTreeMap, HashSet};
 /// Schemas nest deeper than this only by mistake.
 const DEPTH: usize = 12;
 
-/// Writes replies to one request.
 pub struct Writer<'a> {
     agent: &'a Agent,
     prompt: &'a Prompt,
@@ -27,7 +26,6 @@ pub struct Writer<'a> {
     said: HashSet<String>,
     /// What lists of names have taken, by the list.
     taken: BTreeMap<String, Vec<String>>,
-    /// What was granted to others.
     granted: Vec<String>,
     /// The option chosen, and whether it is another than before.
     chosen: Option<(String, bool)>,
@@ -37,13 +35,11 @@ pub struct Writer<'a> {
 /// What the fields of one object are about.
 #[derive(Clone, Default)]
 struct Topic<'a> {
-    /// The passage to quote.
     quote: String,
     /// What is answered, where something is.
     name: Option<&'a str>,
     /// Of two sides that are compared, the weight of the one this is about.
     weight: Option<usize>,
-    /// Its place in a list.
     at: usize,
     /// The description of the object around the field.
     about: &'a str,

@@ -40,7 +40,6 @@ impl Collected {
         !self.is_too_much && (self.stdout.from.is_some() || self.stderr.from.is_some())
     }
 
-    /// Whether more came than may.
     pub(super) fn is_too_much(&self) -> bool {
         self.is_too_much
     }

@@ -14,7 +14,6 @@ pub(super) struct Groups {
     parents: Vec<Parent>,
 }
 
-/// One hierarchy.
 #[derive(Clone, Debug)]
 struct Parent {
     /// The group the new ones are made in.
@@ -81,7 +80,6 @@ impl Groups {
         self.parents.iter().map(|parent| parent.folder.as_path())
     }
 
-    /// A group for one cell.
     pub(super) fn make(&self, limits: &Limits) -> io::Result<Group> {
         static NUMBER: AtomicU64 = AtomicU64::new(0);
         let name = format!(
@@ -162,7 +160,6 @@ impl Drop for Group {
     }
 }
 
-/// The processes in a group.
 pub(super) fn members(group: &Path) -> Vec<i32> {
     fs::read_to_string(group.join(PROCESSES))
         .unwrap_or_default()

@@ -17,9 +17,7 @@ use tokio::time::Instant;
 
 /// How a language's tests run apart: the programs of both sides and how they are started.
 pub(super) struct Kit {
-    /// The program beside the code.
     pub worker: &'static str,
-    /// The program beside the tests.
     pub grader: &'static str,
     /// Names the worker finds the code under.
     pub code_files: &'static [&'static str],

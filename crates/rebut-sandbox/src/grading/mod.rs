@@ -73,7 +73,6 @@ struct Way {
     how: How,
 }
 
-/// Where tests run.
 enum How {
     /// In a cell of their own; the code answers from another.
     Apart(Kit),
@@ -82,9 +81,7 @@ enum How {
     /// In a cell of their own, and the code in another for each call, where the text of the tests
     /// shows that they only call it as a program; else as [`How::Shared`].
     Program {
-        /// Whether the text shows that.
         holds_apart: fn(&str) -> bool,
-        /// The other way.
         plan: fn(&Job, &Tests, &Toolchain) -> Result<Plan, String>,
     },
 }
@@ -216,7 +213,6 @@ fn way_of(language: &str) -> Result<&'static Way, Refused> {
         })
 }
 
-/// A word nobody can guess.
 fn nonce() -> String {
     uuid::Uuid::new_v4().simple().to_string()
 }

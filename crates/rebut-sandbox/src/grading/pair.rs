@@ -26,14 +26,12 @@ const STDERR: usize = 8 << 10;
 /// wait for the second for ever.
 pub(super) static TWO_PLACES: Mutex<()> = Mutex::const_new(());
 
-/// Two running cells.
 pub(super) struct Pair {
     code: Side,
     tests: Side,
     carried: (u64, u64),
 }
 
-/// What came next.
 pub(super) enum Happened {
     /// The tests say something to us.
     Said(Vec<u8>),
@@ -41,12 +39,10 @@ pub(super) enum Happened {
     CodeLost(String),
     /// The tests' process is gone or cannot be understood.
     TestsLost(String),
-    /// The time is over.
     Late,
 }
 
 impl Pair {
-    /// Starts both.
     pub(super) async fn start(jail: &Jail, code: Spec, tests: Spec) -> Result<Self, Refused> {
         let one_at_a_time = TWO_PLACES.lock().await;
         let code = Side::of(jail.spawn(code).await?)?;
@@ -153,7 +149,6 @@ enum Step {
     FromCode(Result<(u8, Vec<u8>), Lost>),
 }
 
-/// Why no frame came.
 pub(super) enum Lost {
     Closed,
     TooLong(usize),

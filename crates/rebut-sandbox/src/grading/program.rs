@@ -31,7 +31,6 @@ use tokio::{
     time::{Instant, timeout_at},
 };
 
-/// The one test there is.
 const NAME: &str = "the program";
 /// Makes the folders that the tests have too, and becomes the code.
 const BEGIN: &str =
@@ -289,7 +288,6 @@ async fn answer(
 /// Whose the files of the working folder are.
 struct Files<'a> {
     code: &'a str,
-    /// What the tests read themselves.
     read: Read,
     /// What the code made, as it left it.
     made: BTreeMap<String, Hash>,

@@ -82,11 +82,9 @@ pub(super) async fn list(
     })
 }
 
-/// One build.
 pub(super) struct Step {
     pub argv: Vec<String>,
     pub files: Vec<Given>,
-    /// What it makes.
     pub makes: Vec<&'static str>,
 }
 
@@ -209,7 +207,6 @@ pub(super) struct Built {
     pub code: Vec<Given>,
 }
 
-/// A build that failed.
 struct NotBuilt {
     end: End,
     words: String,

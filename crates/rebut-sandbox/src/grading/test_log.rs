@@ -31,10 +31,12 @@ pub(super) enum Said {
         #[serde(default)]
         style: Option<Style>,
     },
-    /// All tests, in order.
-    Collected { names: Vec<String> },
-    /// A test begins.
-    Begin { number: usize },
+    Collected {
+        names: Vec<String>,
+    },
+    Begin {
+        number: usize,
+    },
     /// A test is over. Doubted: an object of the code decided something by then where the tests may
     /// have meant plain data.
     End {
@@ -50,22 +52,26 @@ pub(super) enum Said {
         verdict: TestVerdict,
         output: String,
     },
-    /// All are over.
     Done,
     /// The code's process answered with something that is no answer.
-    Broken { why: String },
+    Broken {
+        why: String,
+    },
     /// Something the tests need is not installed.
-    Missing { what: String },
+    Missing {
+        what: String,
+    },
     /// The code, or the top level of the tests, could not be run.
-    Unloaded { why: String },
-    /// The tests cannot be read.
-    Unreadable { why: String },
+    Unloaded {
+        why: String,
+    },
+    Unreadable {
+        why: String,
+    },
 }
 
-/// What follows from something said.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) enum Next {
-    /// Go on listening.
     On,
     /// A test began: its time starts now.
     Begun,
@@ -75,7 +81,6 @@ pub(super) enum Next {
     Over,
     /// The pair of processes is of no more use; the tests that are left need a new one.
     Anew,
-    /// Something is not installed.
     Missing(String),
 }
 

@@ -156,7 +156,6 @@ fn filters() -> Result<Vec<BpfProgram>, seccompiler::BackendError> {
     ])
 }
 
-/// Rules of which any suffices.
 fn one_of(
     argument: u8,
     values: impl Iterator<Item = (u64, Op)>,

@@ -24,7 +24,6 @@ const HIDDEN: &[&str] = &[
     "/run",
     "/mnt",
 ];
-/// All the environment there is.
 const VARIABLES: &[&str] = &["HOME", "LANG", "PATH", "TMPDIR"];
 /// What the kernel says of a process that is held.
 const STATUS: &[(&str, &str)] = &[
@@ -34,7 +33,6 @@ const STATUS: &[(&str, &str)] = &[
     ("CapPrm:", "0000000000000000"),
     ("CapInh:", "0000000000000000"),
 ];
-/// Where nothing can be written.
 const FIXED: &[&str] = &[
     "/canary",
     "/usr/canary",

@@ -8,7 +8,6 @@ use std::path::PathBuf;
 
 /// Where a cell may write anything.
 const WRITABLE: &[&str] = &["/box", "/tmp", "/dev/shm"];
-/// Devices it may write to.
 const DEVICES: &[&str] = &[
     "/dev/null",
     "/dev/zero",

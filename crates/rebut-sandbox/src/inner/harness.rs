@@ -20,7 +20,6 @@ use std::{
     thread,
 };
 
-/// Where calls are taken.
 pub(super) const SOCKET: &str = "/dev/shm/.calls";
 
 /// Runs the script that the words start.

@@ -19,9 +19,7 @@ const SYSTEM: &[&str] = &[
 const ETC: &[&str] = &["/etc/alternatives", "/etc/ld.so.cache"];
 /// Where the kernel shows processes and much else.
 const PROC: &str = "/proc";
-/// Folders a cell has besides.
 const OWN: &[&str] = &["/etc", PROC, "/dev", "/in", "/box", "/tmp", INNER];
-/// The user in a cell.
 const ID: &str = "1000";
 
 /// All of `/proc` that is not of one process and that programs need. Whatever else a kernel shows
@@ -39,7 +37,6 @@ const KNOWN: &[&str] = &[
 ];
 /// What among that says which machine this is.
 const NAMES: &[&str] = &["sys/kernel/random/boot_id"];
-/// What everybody may read.
 const FOR_ALL: u32 = 0o004;
 
 /// All that can be read in a cell. One that judges needs nothing of `/proc`, where the memory of

@@ -64,7 +64,6 @@ fn refuse(control: &mut UnixStream, why: &str) -> ExitCode {
     ExitCode::from(125)
 }
 
-/// What an error was about.
 fn during<E: std::fmt::Display>(what: &str) -> impl Fn(E) -> String + '_ {
     move |error| format!("{what}: {error}")
 }
@@ -112,9 +111,7 @@ fn run(control: &mut UnixStream) -> Result<(), String> {
     wire::write(control, &said, &files).map_err(during("cannot say how it ended"))
 }
 
-/// Who the cell belongs to.
 pub(crate) struct Owner {
-    /// The id outside.
     pub id: u32,
     /// Whether we are root and become somebody else.
     pub is_dropped: bool,

@@ -21,7 +21,6 @@ use std::{
 
 /// Where the parts of a cell wait for bubblewrap.
 pub(super) struct Stage {
-    /// The root of it.
     pub root: PathBuf,
     /// The folders of the machine, in their order.
     pub folders: Vec<PathBuf>,
@@ -38,9 +37,7 @@ const OWN_BYTES: u64 = 256 << 20;
 
 /// The files a cell begins with.
 pub(super) struct Files<'a> {
-    /// Below `/in`.
     pub read_only: &'a [Given],
-    /// Below `/box`.
     pub writable: &'a [Given],
     /// Below `/box`, and nobody in the cell can change them.
     pub pinned: &'a [Given],

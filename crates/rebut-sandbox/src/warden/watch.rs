@@ -20,9 +20,7 @@ use std::{
 pub(super) struct Seen {
     /// How the program ended, when it did so itself.
     pub status: Option<Status>,
-    /// Whether its time was over.
     pub is_late: bool,
-    /// How long it ran.
     pub ms: u64,
 }
 
@@ -72,7 +70,6 @@ pub(super) fn watch(
 
 enum Next {
     Reported(Reported),
-    /// The moment came.
     Late,
     /// Whoever ordered the cell went away or ended it.
     Unwanted,

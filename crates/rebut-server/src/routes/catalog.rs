@@ -5,7 +5,6 @@ use crate::{middleware::Call, problem::Problem};
 use axum::response::Response;
 use rebut_app::request::DebateRequest;
 
-/// Formats.
 pub async fn formats(call: Call) -> Result<Response, Problem> {
     json(&call.server.front.formats())
 }
@@ -29,22 +28,18 @@ pub async fn schema(call: Call) -> Result<Response, Problem> {
     }))
 }
 
-/// Panels.
 pub async fn panels(call: Call) -> Result<Response, Problem> {
     json(&call.server.front.panels()?)
 }
 
-/// Roles.
 pub async fn personas(call: Call) -> Result<Response, Problem> {
     json(&call.server.front.personas()?)
 }
 
-/// Providers.
 pub async fn providers(call: Call) -> Result<Response, Problem> {
     json(&call.server.front.providers().await)
 }
 
-/// What a debate would take.
 pub async fn estimate(call: Call) -> Result<Response, Problem> {
     let asked: DebateRequest = crate::body::parse(&call.body)?;
     json(

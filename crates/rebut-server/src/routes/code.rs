@@ -61,17 +61,14 @@ impl Reading for Versions {
     }
 }
 
-/// Lists versions.
 pub async fn list(call: Call) -> Result<Response, Problem> {
     read::<Versions>(&call).await
 }
 
-/// Shows a version.
 pub async fn show(call: Call) -> Result<Response, Problem> {
     json(&version(&call).await?)
 }
 
-/// Shows what a version changed.
 pub async fn diff(call: Call) -> Result<Response, Problem> {
     let diff = for_people(&version(&call).await?.diff).into_owned();
     Ok(plain("text/plain; charset=utf-8", diff))

@@ -367,7 +367,6 @@ pub(super) fn derived_id(owner: &str, key: &str) -> Result<DebateId, Problem> {
         .map_err(|_| Problem::internal("an id could not be made"))
 }
 
-/// A debate's card.
 pub async fn card_of(server: &Shared, id: DebateId) -> Result<DebateCard, Problem> {
     let session = server
         .desk
@@ -412,7 +411,6 @@ async fn reasons(
     Ok(server.desk.given_up(&open).await?)
 }
 
-/// Lists debates.
 pub async fn list(call: Call) -> Result<Response, Problem> {
     let query: ListQuery = call.query()?;
     let limit = query.limit.unwrap_or(50);
@@ -474,7 +472,6 @@ fn is_prefix(text: &str) -> bool {
             .all(|byte| matches!(byte, b'0'..=b'9' | b'a'..=b'f' | b'-'))
 }
 
-/// The place a cursor names.
 fn place(cursor: &str) -> Option<Listed> {
     let (created_at, id) = cursor.split_once('~')?;
     created_at.parse::<jiff::Timestamp>().ok()?;
@@ -484,7 +481,6 @@ fn place(cursor: &str) -> Option<Listed> {
     })
 }
 
-/// Shows a debate.
 pub async fn show(call: Call) -> Result<Response, Problem> {
     let id = call.id()?;
     let view = call
@@ -514,7 +510,6 @@ pub(super) fn detail(view: View) -> Option<DebateDetail> {
     })
 }
 
-/// Says where a debate stands.
 pub async fn status(call: Call) -> Result<Response, Problem> {
     let id = call.id()?;
     let mut view = call.server.desk.view_of(id, STANDING).await?;
@@ -540,7 +535,6 @@ async fn stalled(server: &Shared, id: DebateId, status: Status) -> Result<Option
     Ok(server.desk.given_up(asked).await?.remove(&id))
 }
 
-/// Where a debate stands.
 pub(super) fn standing(id: DebateId, view: &View, is_run: bool) -> DebateStatus {
     let last = view.rounds.last();
     DebateStatus {
@@ -580,7 +574,6 @@ pub async fn results(call: Call) -> Result<Response, Problem> {
     json(&document(&view).ok_or_else(Problem::not_found)?)
 }
 
-/// Removes a debate.
 pub async fn remove(call: Call) -> Result<Response, Problem> {
     let id = call.id()?;
     call.server.desk.remove(id).await?;
@@ -588,7 +581,6 @@ pub async fn remove(call: Call) -> Result<Response, Problem> {
     Ok(StatusCode::NO_CONTENT.into_response())
 }
 
-/// A value for a header.
 pub fn header_value(text: &str) -> Result<HeaderValue, Problem> {
     HeaderValue::from_str(text).map_err(|_| Problem::internal("an answer could not be made"))
 }

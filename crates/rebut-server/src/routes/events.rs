@@ -123,7 +123,6 @@ pub async fn list(call: Call) -> Result<Response, Problem> {
     Ok(sse::stream(tail, call.server.settings.heartbeat))
 }
 
-/// The same over a WebSocket.
 pub async fn ws(mut call: Call) -> Result<Response, Problem> {
     let query: WsQuery = call.query()?;
     let types = kinds(query.types.as_deref())?;

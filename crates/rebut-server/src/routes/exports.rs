@@ -11,7 +11,6 @@ use rebut_engine::{clean::for_people, report, view::View};
 use schemars::JsonSchema;
 use serde::Deserialize;
 
-/// One form of an export.
 struct Form {
     name: Name,
     media_type: &'static str,
@@ -19,7 +18,6 @@ struct Form {
     render: Render,
 }
 
-/// How a form is made.
 enum Render {
     /// For people: what could steer a terminal is taken out.
     Words(fn(&View) -> Result<String, String>),
@@ -139,7 +137,6 @@ fn document(view: &View) -> Result<String, String> {
     serde_json::to_string_pretty(&document).map_err(|error| error.to_string())
 }
 
-/// A debate as a file.
 pub async fn export(call: Call) -> Result<Response, Problem> {
     let ExportQuery { format } = call.query()?;
     let form = FORMS
@@ -176,7 +173,6 @@ pub async fn export(call: Call) -> Result<Response, Problem> {
     Ok(response)
 }
 
-/// Everything that was said.
 pub async fn transcript(call: Call) -> Result<Response, Problem> {
     let view = call.server.desk.view(call.id()?).await?;
     Ok(plain(

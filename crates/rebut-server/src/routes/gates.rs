@@ -79,20 +79,17 @@ pub struct Decision {
     content: Option<Hash>,
 }
 
-/// Lists gates.
 pub async fn list(call: Call) -> Result<Response, Problem> {
     json(&Gates {
         gates: all(&call.server.desk, call.id()?).await?,
     })
 }
 
-/// Opens the gate that waits.
 pub async fn approve(call: Call) -> Result<Response, Problem> {
     let verdict: Verdict = call.json()?;
     json(&decide(&call.server, call.id()?, &call.key()?.name, true, verdict).await?)
 }
 
-/// Refuses the gate that waits.
 pub async fn reject(call: Call) -> Result<Response, Problem> {
     let Rejection {
         gate,

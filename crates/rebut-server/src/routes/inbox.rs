@@ -67,7 +67,6 @@ fn inbox(call: &Call) -> Result<Arc<dyn Inbox>, Problem> {
     call.server.front.inbox().ok_or_else(Problem::not_found)
 }
 
-/// Lists turns that wait.
 pub async fn list(call: Call) -> Result<Response, Problem> {
     let turns = inbox(&call)?.waiting(call.id()?).await;
     // An empty list would say that nobody is waited for.
@@ -80,7 +79,6 @@ pub async fn list(call: Call) -> Result<Response, Problem> {
     json(&TurnRequests { turns })
 }
 
-/// Shows a turn that waits.
 pub async fn show(call: Call) -> Result<Response, Problem> {
     let waiting = inbox(&call)?.waiting(call.id()?).await;
     let turn = call.parameter("turn")?;
@@ -90,7 +88,6 @@ pub async fn show(call: Call) -> Result<Response, Problem> {
     }
 }
 
-/// Answers a turn that waits.
 pub async fn answer(call: Call) -> Result<Response, Problem> {
     let text = crate::body::parse::<Reply>(&call.body)?.text()?;
     let (inbox, turn) = (inbox(&call)?, call.parameter("turn")?);
@@ -120,7 +117,6 @@ impl From<NotTaken> for Problem {
     }
 }
 
-/// Who runs a debate.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Runner {
     Here,

@@ -30,13 +30,10 @@ use std::{future::Future, pin::Pin};
 
 /// One thing that can be asked for.
 pub struct Route {
-    /// How.
     pub method: Method,
-    /// Where.
     pub path: &'static str,
     /// Its name in the document and in metrics.
     pub id: &'static str,
-    /// What it belongs to.
     pub tag: &'static str,
     /// What it does, in a line.
     pub summary: &'static str,
@@ -48,7 +45,6 @@ pub struct Route {
     pub query: Option<SchemaOf>,
     /// Headers that mean something here, by their names in [`table::HEADERS`].
     pub headers: &'static [&'static str],
-    /// What it carries.
     pub body: Option<RequestBody>,
     /// How it is answered when nothing is wrong.
     pub replies: &'static [Reply],
@@ -57,7 +53,6 @@ pub struct Route {
     /// Whether it changes nothing although it is no `GET`: then it ends with its connection, as
     /// those do.
     pub reads_only: bool,
-    /// Who answers.
     pub handler: Handler,
 }
 
@@ -72,18 +67,14 @@ impl Route {
 /// How something can be asked for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Method {
-    /// Changes nothing.
     Get,
-    /// Changes something, or carries much.
     Post,
     /// Puts something in the place of what was there.
     Put,
-    /// Removes something.
     Delete,
 }
 
 impl Method {
-    /// The method's name.
     pub fn as_str(self) -> &'static str {
         match self {
             Self::Get => "GET",
@@ -107,33 +98,26 @@ impl Method {
 /// Whether a route is about one debate.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Debate {
-    /// It is not.
     None,
     /// It is about `{id}`, and the door finds it for its owner only.
     Own,
 }
 
-/// Makes the schema of something.
 pub type SchemaOf = fn(&mut SchemaGenerator) -> Schema;
 
 /// Answers a request that was let in.
 pub type Handler = fn(Call) -> Pin<Box<dyn Future<Output = Result<Response, Problem>> + Send>>;
 
-/// What a request carries.
 #[derive(Clone, Copy)]
 pub struct RequestBody {
-    /// Its form.
     pub schema: SchemaOf,
-    /// Whether it must be there.
     pub required: bool,
 }
 
 /// How a request may be answered.
 #[derive(Clone, Copy)]
 pub struct Reply {
-    /// With which status.
     pub status: u16,
-    /// What that means.
     pub about: &'static str,
     /// The form of a JSON body.
     pub json: Option<SchemaOf>,
@@ -169,7 +153,6 @@ impl Reply {
     }
 }
 
-/// The schema of a type.
 pub fn schema_of<T: JsonSchema>(generator: &mut SchemaGenerator) -> Schema {
     generator.subschema_for::<T>()
 }
@@ -191,7 +174,6 @@ pub fn changing() -> Vec<(&'static str, &'static str)> {
         .collect()
 }
 
-/// A JSON answer.
 fn json(value: &impl Serialize) -> Result<Response, Problem> {
     Ok(Json(value).into_response())
 }

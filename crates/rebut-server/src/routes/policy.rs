@@ -26,7 +26,6 @@ impl Default for InsightsQuery {
     }
 }
 
-/// What judges said lately.
 pub async fn insights(call: Call) -> Result<Response, Problem> {
     let InsightsQuery { days } = call.query()?;
     if !(1..=3650).contains(&days) {

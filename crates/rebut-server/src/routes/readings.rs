@@ -19,14 +19,11 @@ use std::{collections::BTreeMap, sync::Arc};
 
 /// What is told of a debate by events of some kinds; no others are read for it.
 pub trait Reading: Serialize {
-    /// Those kinds.
     const KINDS: &'static [&'static str];
 
-    /// What they tell.
     fn of(view: View) -> Self;
 }
 
-/// Answers with a reading.
 pub async fn read<T: Reading>(call: &Call) -> Result<Response, Problem> {
     json(&T::of(
         call.server.desk.view_of(call.id()?, T::KINDS).await?,
@@ -122,7 +119,6 @@ impl Reading for Turns {
     }
 }
 
-/// Every turn.
 pub async fn turns(call: Call) -> Result<Response, Problem> {
     read::<Turns>(&call).await
 }
@@ -170,7 +166,6 @@ impl Reading for Positions {
     }
 }
 
-/// Who held what.
 pub async fn positions(call: Call) -> Result<Response, Problem> {
     read::<Positions>(&call).await
 }
@@ -233,7 +228,6 @@ impl Reading for Votes {
     }
 }
 
-/// How positions were counted.
 pub async fn votes(call: Call) -> Result<Response, Problem> {
     read::<Votes>(&call).await
 }
@@ -259,7 +253,6 @@ impl Reading for Verdicts {
     }
 }
 
-/// What judges said.
 pub async fn verdicts(call: Call) -> Result<Response, Problem> {
     read::<Verdicts>(&call).await
 }
@@ -318,7 +311,6 @@ impl Reading for Evidence {
     }
 }
 
-/// What was brought forward.
 pub async fn evidence(call: Call) -> Result<Response, Problem> {
     read::<Evidence>(&call).await
 }
@@ -341,7 +333,6 @@ impl Reading for Assumptions {
     }
 }
 
-/// What positions take for granted.
 pub async fn assumptions(call: Call) -> Result<Response, Problem> {
     read::<Assumptions>(&call).await
 }

@@ -33,7 +33,6 @@ pub struct Who {
     role: Role,
 }
 
-/// Says who asks.
 pub async fn who(call: Call) -> Result<Response, Problem> {
     let key = call.key()?;
     json(&Who {
@@ -93,12 +92,10 @@ fn set_cookie(cookie: &str) -> Result<Response, Problem> {
         .into_response())
 }
 
-/// This interface, for programs.
 pub async fn openapi(call: Call) -> Result<Response, Problem> {
     json(&call.server.document)
 }
 
-/// This interface, for people.
 pub async fn docs(call: Call) -> Result<Response, Problem> {
     let mut response = plain(HTML, docs::page(&call.server.document));
     response
@@ -107,7 +104,6 @@ pub async fn docs(call: Call) -> Result<Response, Problem> {
     Ok(response)
 }
 
-/// Whether the server runs.
 pub async fn health(_: Call) -> Result<Response, Problem> {
     Ok(plain("text/plain; charset=utf-8", "ok\n".to_owned()))
 }

@@ -105,7 +105,6 @@ pub struct ForkAt {
     limits: LimitsRequest,
 }
 
-/// Adds a note.
 pub async fn note(call: Call) -> Result<Response, Problem> {
     let Note { text } = crate::body::parse(&call.body)?;
     call.server
@@ -115,7 +114,6 @@ pub async fn note(call: Call) -> Result<Response, Problem> {
     Ok(StatusCode::NO_CONTENT.into_response())
 }
 
-/// Chooses after a contested end.
 pub async fn answer(call: Call) -> Result<Response, Problem> {
     let Answer { option, reason } = crate::body::parse(&call.body)?;
     let by = call.key()?.name.clone();
@@ -156,7 +154,6 @@ pub async fn redact(call: Call) -> Result<Response, Problem> {
     json(&Redacted { quoting })
 }
 
-/// Ends a debate.
 pub async fn cancel(call: Call) -> Result<Response, Problem> {
     let Reason { reason } = call.json()?;
     end(&call.server, call.id()?, &call.key()?.name, &reason).await?;
@@ -168,7 +165,6 @@ pub async fn end(server: &Shared, id: DebateId, by: &str, reason: &str) -> Resul
     Ok(server.desk.cancel(id, by, reason).await?)
 }
 
-/// Leaves a debate.
 pub async fn pause(call: Call) -> Result<Response, Problem> {
     let Nothing {} = call.json()?;
     call.server
@@ -178,7 +174,6 @@ pub async fn pause(call: Call) -> Result<Response, Problem> {
     accepted(&call.server, call.id()?).await
 }
 
-/// Goes on with a debate.
 pub async fn resume(call: Call) -> Result<Response, Problem> {
     let More { limits } = call.json()?;
     let change = Change {

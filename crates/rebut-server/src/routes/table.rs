@@ -118,7 +118,6 @@ const fn get(
     }
 }
 
-/// A reading of one debate.
 const fn of_debate(
     path: &'static str,
     id: &'static str,
@@ -131,7 +130,6 @@ const fn of_debate(
     }
 }
 
-/// Something done to one debate.
 const fn act(
     min_role: Role,
     path: &'static str,
@@ -183,7 +181,6 @@ const fn asks<T: JsonSchema>() -> Option<SchemaOf> {
     Some(schema_of::<T>)
 }
 
-/// Every route.
 pub const ROUTES: &[Route] = &[
     Route {
         method: Method::Post,

@@ -49,7 +49,6 @@ fn method_schema(_: &mut SchemaGenerator) -> Schema {
         counted; by their number if not given." })
 }
 
-/// Counts ballots.
 pub async fn tally(call: Call) -> Result<Response, Problem> {
     let election: Election = crate::body::parse(&call.body)?;
     let (method, rules) = rules(&election)?;
@@ -76,7 +75,6 @@ pub async fn tally(call: Call) -> Result<Response, Problem> {
         .map_err(|_| Problem::internal("the count broke off"))?
 }
 
-/// How it is counted.
 fn rules(election: &Election) -> Result<(&'static Method, Rules), Problem> {
     let Election {
         ballots,

@@ -46,12 +46,10 @@ fn webhooks(call: &Call) -> Result<Arc<dyn Webhooks>, Problem> {
     call.server.front.webhooks().ok_or_else(Problem::not_found)
 }
 
-/// Whose webhooks, and which one.
 fn of(call: &Call) -> Result<(&str, &str), Problem> {
     Ok((&call.key()?.owner, call.parameter("webhook")?))
 }
 
-/// Makes one.
 pub async fn add(call: Call) -> Result<Response, Problem> {
     let asked = crate::body::parse::<WebhookRequest>(&call.body)?;
     let made = webhooks(&call)?.add(&call.key()?.owner, asked).await?;
@@ -59,14 +57,12 @@ pub async fn add(call: Call) -> Result<Response, Problem> {
     Ok((StatusCode::CREATED, [(header::LOCATION, place)], Json(made)).into_response())
 }
 
-/// Lists them.
 pub async fn list(call: Call) -> Result<Response, Problem> {
     json(&WebhookList {
         webhooks: webhooks(&call)?.list(&call.key()?.owner).await?,
     })
 }
 
-/// Shows one.
 pub async fn show(call: Call) -> Result<Response, Problem> {
     let (owner, id) = of(&call)?;
     json(&webhooks(&call)?.show(owner, id).await?)
@@ -79,7 +75,6 @@ pub async fn replace(call: Call) -> Result<Response, Problem> {
     json(&webhooks(&call)?.replace(owner, id, asked).await?)
 }
 
-/// Removes one.
 pub async fn remove(call: Call) -> Result<Response, Problem> {
     let (owner, id) = of(&call)?;
     webhooks(&call)?.remove(owner, id).await?;

@@ -32,7 +32,6 @@ const SETTINGS: &str = "SET search_path = rebut; SET client_min_messages = warni
 const MEANT: &str = "it is written postgres://USER:PASSWORD@HOST:PORT/NAME, and special characters \
     in it as % and two digits (`@` is `%40`)";
 
-/// A database, by its URL.
 #[derive(Clone)]
 pub(super) struct Address {
     /// One for each host of the URL, in the order in which they are tried.

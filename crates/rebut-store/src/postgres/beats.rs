@@ -6,7 +6,6 @@ use std::{
     time::{Duration, Instant},
 };
 
-/// The beats of this node.
 #[derive(Default)]
 pub(super) struct Beats {
     state: Mutex<State>,

@@ -18,29 +18,21 @@ pub(super) struct Facts {
 /// What the database holds of one debate.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub(super) struct Fact {
-    /// How many events there are.
     pub(super) count: u64,
     /// The hash of the last of them; zero where there is none.
     pub(super) head: Hash,
-    /// Whether anything else is there.
     pub(super) kept: bool,
-    /// Who runs it.
     pub(super) claim: Option<Claimed>,
 }
 
-/// A lease.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) struct Claimed {
-    /// Whose.
     pub(super) node: Uuid,
-    /// The same in words.
     pub(super) holder: String,
-    /// Whether it has not expired.
     pub(super) is_living: bool,
 }
 
 impl Facts {
-    /// What was found.
     pub(super) fn new(found: impl IntoIterator<Item = (DebateId, Fact)>) -> Self {
         Self {
             debates: found.into_iter().collect(),

@@ -183,7 +183,6 @@ impl Drop for Task {
 }
 
 impl Task {
-    /// Starts it.
     pub(super) fn start(task: impl Future<Output = ()> + Send + 'static) -> Self {
         Self(tokio::spawn(task))
     }

@@ -19,7 +19,6 @@ use tokio::sync::{
 use tokio_postgres::Notification;
 use uuid::Uuid;
 
-/// The server refuses longer words.
 const LONGEST_PAYLOAD: usize = 7999;
 
 /// Pause before a new attempt to listen. While none succeeds, everything is looked at as often.
@@ -42,7 +41,6 @@ struct State {
 }
 
 impl Heard {
-    /// Waits for news.
     pub(super) async fn changed(&self) -> Result<Changed, StoreError> {
         loop {
             let news = self.news.notified();
@@ -114,7 +112,6 @@ async fn begin(node: &Node, sender: UnboundedSender<Notification>) -> Result<Lin
     Ok(link)
 }
 
-/// What a notification means.
 #[derive(Debug, PartialEq)]
 enum Payload {
     Ours,

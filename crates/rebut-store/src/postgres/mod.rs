@@ -67,7 +67,6 @@ pub struct PostgresStore {
     _time: Task,
 }
 
-/// How the store behaves.
 #[derive(Clone, Debug)]
 pub struct PostgresOptions {
     /// How long the debates of a node that is not heard of stay its own.
@@ -130,7 +129,6 @@ impl PostgresStore {
         Self::connect_with(url, PostgresOptions::default()).await
     }
 
-    /// The same, with options.
     pub async fn connect_with(url: &str, options: PostgresOptions) -> Result<Self, StoreError> {
         let address = Arc::new(Address::parse(url)?);
         let link = address.connect().await?;

@@ -42,7 +42,6 @@ pub(super) struct Pool {
 }
 
 impl Pool {
-    /// Opens nothing yet.
     pub(super) fn new(
         address: Arc<Address>,
         answer_within: Duration,
@@ -132,7 +131,6 @@ pub(super) fn borrowed<'a>(values: &'a [Value<'_>]) -> Vec<(&'a (dyn ToSql + Syn
         .collect()
 }
 
-/// One value.
 pub(super) fn value<'a>(value: impl ToSql + Sync + Send + 'a, kind: Type) -> Value<'a> {
     (Box::new(value), kind)
 }

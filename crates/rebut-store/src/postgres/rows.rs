@@ -33,7 +33,6 @@ pub(super) const LISTS: &str = "SELECT seq, tool_calls::text, test_results::text
 /// What is wrong with a row.
 pub(super) type Bad = String;
 
-/// One value of a row.
 pub(super) fn get<'a, T: FromSql<'a>>(row: &'a Row, column: usize) -> Result<T, Bad> {
     row.try_get(column).map_err(|error| error.to_string())
 }
@@ -52,7 +51,6 @@ fn hash(row: &Row, column: usize) -> Result<Hash, Bad> {
         .map_err(|_| format!("a hash of {} bytes in column {column}", bytes.len()))
 }
 
-/// The debate of an id.
 pub(super) fn debate(id: Uuid) -> DebateId {
     id.to_string().parse().expect("a UUID is an id")
 }
@@ -62,7 +60,6 @@ pub(super) fn in_words(holder: &str) -> String {
     rebut_engine::clean::on_one_line(holder)
 }
 
-/// A row of [`EVENTS`].
 pub(super) fn record(debate: DebateId, row: &Row) -> Result<Record, Bad> {
     let salt: Option<&[u8]> = get(row, 7)?;
     Ok(Record {
@@ -141,7 +138,6 @@ pub(super) fn has_record(row: &Row) -> Result<bool, Bad> {
     Ok(get::<Option<i64>>(row, 0)?.is_some())
 }
 
-/// A row of [`CHECKPOINTS`].
 pub(super) fn checkpoint(row: &Row) -> Result<Checkpoint, Bad> {
     Ok(Checkpoint {
         count: count(row, 0)?,
@@ -151,7 +147,6 @@ pub(super) fn checkpoint(row: &Row) -> Result<Checkpoint, Bad> {
     })
 }
 
-/// A row of [`CODE`].
 pub(super) fn code(row: &Row) -> Result<CodeRow, Bad> {
     Ok(CodeRow {
         seq: count(row, 0)?,
@@ -167,7 +162,6 @@ pub(super) fn code(row: &Row) -> Result<CodeRow, Bad> {
     })
 }
 
-/// A row of [`LISTS`].
 pub(super) fn lists(row: &Row) -> Result<TurnLists, Bad> {
     Ok(TurnLists {
         seq: count(row, 0)?,
@@ -177,7 +171,6 @@ pub(super) fn lists(row: &Row) -> Result<TurnLists, Bad> {
     })
 }
 
-/// A row of [`sessions`].
 pub(super) fn session(row: &Row) -> Result<Session, Bad> {
     let status: &str = get(row, 2)?;
     Ok(Session {

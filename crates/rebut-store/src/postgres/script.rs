@@ -20,7 +20,6 @@ use std::{borrow::Cow, collections::BTreeMap};
 use tokio_postgres::types::{ToSql, Type};
 use uuid::Uuid;
 
-/// One statement and its values.
 pub(super) struct Statement<'a> {
     pub(super) sql: Cow<'static, str>,
     pub(super) values: Vec<Value<'a>>,

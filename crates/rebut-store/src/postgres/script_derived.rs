@@ -13,7 +13,6 @@ use rebut_engine::{
 };
 use tokio_postgres::types::Type;
 
-/// Writes what one event leaves.
 pub(super) fn insertion(debate: DebateId, left: &Projection) -> Statement<'_> {
     match &left.made {
         Made::Code(code) => code_version(
@@ -33,7 +32,6 @@ fn turn_of(column: &str) -> String {
     )
 }
 
-/// The values of [`turn_of`].
 fn place<'a>(debate: DebateId, name: &'a str, seq: u64) -> Vec<Value<'a>> {
     vec![
         value(uuid(debate), Type::UUID),

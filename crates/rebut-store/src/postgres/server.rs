@@ -21,12 +21,10 @@ impl Leading {
         });
     }
 
-    /// Whether it is this one.
     pub(super) fn is(&self, server: &Option<String>) -> bool {
         *self.0.borrow() == *server
     }
 
-    /// Waits until it is another.
     pub(super) async fn is_not(&self, server: &Option<String>) {
         // The other end lives as long as this.
         let _ = self

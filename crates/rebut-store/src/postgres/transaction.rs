@@ -80,7 +80,6 @@ fn confirms(work: &Work) -> bool {
     matches!(work, Work::Append(append) if append.durability == Durability::Power && append.records.is_empty())
 }
 
-/// The message for [`Refusal::Incomplete`].
 pub(super) const INCOMPLETE: &str = "its tables are not complete: a backup is being restored";
 
 /// Why a transaction was not made.

@@ -25,7 +25,6 @@ use tokio::{
 };
 use tokio_postgres::types::Type;
 
-/// Most works in one transaction.
 const BATCH: usize = 1024;
 /// Most bytes of events in one transaction; a single work may have more.
 const BYTES: usize = 16 << 20;
@@ -50,7 +49,6 @@ enum Job {
 type Answer = oneshot::Sender<Result<(), StoreError>>;
 
 impl Writer {
-    /// Starts the task.
     pub(super) fn start(node: Arc<Node>, link: Link) -> Self {
         let (jobs, waiting) = unbounded_channel();
         tokio::spawn(

@@ -16,7 +16,6 @@ use std::{borrow::Cow, collections::BTreeSet, sync::Arc, time::Duration};
 
 /// One thing an outbox must do. Panics if it does not.
 pub struct Check {
-    /// What it is about.
     pub name: &'static str,
     /// Tries it on a fresh database.
     pub run: fn(Arc<dyn Database>) -> BoxFuture<'static, ()>,

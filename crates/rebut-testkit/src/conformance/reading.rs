@@ -63,7 +63,6 @@ pub(super) async fn gives_a_page(store: Arc<dyn Store>) {
     );
 }
 
-/// What a pick means.
 fn defined(records: &[Record], pick: &Pick) -> Picked {
     let fits = |record: &&Record| {
         record.seq > pick.after

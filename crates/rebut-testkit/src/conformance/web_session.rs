@@ -12,7 +12,6 @@ enum Step {
     Close(&'static str),
 }
 
-/// Panics if it does not.
 pub async fn hold(web_sessions: &dyn WebSessions) {
     let web_session = |id: &str, key: &str, expires_at: i64| WebSession {
         id: id.into(),

@@ -37,18 +37,13 @@ pub struct ModelServer {
     task: JoinHandle<()>,
 }
 
-/// A request as it arrived.
 #[derive(Clone, Debug)]
 pub struct Seen {
-    /// When it was there.
     pub at: Instant,
     /// The client's side of the connection it came on.
     pub peer: SocketAddr,
-    /// Method and path.
     pub line: String,
-    /// Headers, names in lower case.
     pub headers: Vec<(String, String)>,
-    /// The body as text.
     pub body: String,
 }
 
@@ -74,23 +69,16 @@ pub enum Behaviour {
     Stall(String),
     /// The same with keep-alive pings for ever.
     Ping(String),
-    /// Exactly this.
     Send {
-        /// The status.
         status: u16,
-        /// Headers.
         headers: Vec<(&'static str, String)>,
-        /// The body.
         body: Vec<u8>,
     },
     /// A success of this content type whose connection breaks after these bytes.
     Break {
-        /// The content type.
         kind: &'static str,
-        /// What is sent before.
         body: Vec<u8>,
     },
-    /// No answer at all.
     Hang,
 }
 
@@ -171,7 +159,6 @@ impl ModelServer {
         format!("http://{}/v1", self.address)
     }
 
-    /// Every request so far.
     pub fn seen(&self) -> Vec<Seen> {
         self.shared
             .seen
@@ -188,7 +175,6 @@ impl Drop for ModelServer {
 }
 
 impl Seen {
-    /// A header's value.
     pub fn header(&self, name: &str) -> Option<&str> {
         self.headers
             .iter()
@@ -201,7 +187,6 @@ impl Seen {
         serde_json::from_str(&self.body).unwrap_or_default()
     }
 
-    /// The path without the query.
     fn path(&self) -> &str {
         let uri = self.line.split_once(' ').map_or("", |(_, uri)| uri);
         uri.split('?').next().unwrap_or_default()

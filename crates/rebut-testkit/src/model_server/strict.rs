@@ -59,12 +59,10 @@ pub(super) fn temperature(body: &Value, most: f64, refusing: &[&str]) -> Checked
 /// Those of OpenAI's models that refuse a temperature.
 pub(super) const REASONING: &[&str] = &["gpt-5-mini", "gpt-5-pro", "gpt-5.4", "o1", "o3", "o4"];
 
-/// Not an empty text.
 pub(super) fn is_text(value: &Value) -> bool {
     value.as_str().is_some_and(|text| !text.is_empty())
 }
 
-/// A number of tokens.
 pub(super) fn is_count(value: &Value) -> bool {
     value.as_u64().is_some_and(|count| count > 0)
 }
@@ -106,7 +104,6 @@ pub(super) fn schema(schema: &Value) -> Checked {
     map.get("items").map_or(Ok(()), self::schema)
 }
 
-/// A schema's name.
 pub(super) fn is_name(value: &Value) -> bool {
     value.as_str().is_some_and(|name| {
         (1..=64).contains(&name.len())

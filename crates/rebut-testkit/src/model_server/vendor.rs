@@ -10,23 +10,17 @@ pub(super) struct Vendor {
     pub check: fn(&Seen) -> Result<(), (u16, String)>,
     /// Whether the answer is to be streamed.
     pub is_streamed: fn(&Seen) -> bool,
-    /// A whole answer.
     pub whole: fn(&Said, &Value) -> Value,
-    /// The same as events.
     pub events: fn(&Said, &Value) -> Events,
     /// The body of an error of that status.
     pub error: fn(u16, &str) -> Value,
-    /// A failure's status and body.
     pub failure: fn(Failure, &Seen) -> (u16, Value),
-    /// An error as an event.
     pub late_error: fn() -> String,
-    /// What keeps a stream alive.
     pub ping: &'static str,
     /// Headers that say what is left of the limits.
     pub limits: &'static [(&'static str, &'static str)],
     /// Whether a wait is asked for in a header, rather than in the body.
     pub waits_by_header: bool,
-    /// The list of models.
     pub models: fn() -> Value,
 }
 
@@ -40,16 +34,13 @@ pub(super) struct Events {
 /// thinking.
 #[derive(Clone, Debug)]
 pub struct Said {
-    /// The text; empty for none.
     pub text: String,
-    /// Why it ends.
     pub ending: Ending,
     /// Whether there is thinking before the text.
     pub thinking: bool,
 }
 
 impl Said {
-    /// A complete text.
     pub fn text(text: impl Into<String>) -> Self {
         Self {
             text: text.into(),
@@ -59,12 +50,9 @@ impl Said {
     }
 }
 
-/// Why an answer ends.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Ending {
-    /// It is complete.
     Complete,
-    /// It reached the token limit.
     Length,
     /// A filter stopped it, or the model declined.
     Filtered,
@@ -75,17 +63,13 @@ pub enum Ending {
 pub enum Failure {
     /// Too many requests; asks for 3 seconds.
     RateLimited,
-    /// Nothing left to spend.
     Quota,
     /// The prompt is longer than the model reads.
     TooLong,
     /// The key is wrong; the message repeats it where the vendor's does.
     BadKey,
-    /// There is no such model.
     NoModel,
-    /// Too much going on.
     Overloaded,
-    /// Something broke.
     Internal,
 }
 
@@ -119,7 +103,6 @@ pub(super) fn pieces(text: &str) -> Vec<String> {
         .collect()
 }
 
-/// An event with a name.
 pub(super) fn named(name: &str, data: &Value) -> String {
     format!("event: {name}\ndata: {data}\n\n")
 }

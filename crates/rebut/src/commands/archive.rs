@@ -111,7 +111,6 @@ async fn in_memory(app: &App, file: Portable) -> Result<(Desk, DebateId), CliErr
     Ok((desk, id))
 }
 
-/// `rebut fork`.
 pub async fn fork(global: &GlobalArgs, args: ForkArgs) -> Result<u8, CliError> {
     refuse(global, &[of_budget(&args.budget)])?;
     let app = App::open(global, &[])?;
@@ -198,7 +197,6 @@ fn what_differs(args: &ForkArgs, started: &Started) -> Result<Fork, CliError> {
     Ok(fork)
 }
 
-/// `rebut export`.
 pub async fn export(global: &GlobalArgs, args: ExportArgs) -> Result<u8, CliError> {
     let debates = Debates::open(&App::open(global, &[])?).await?;
     let target = args.output.as_ref().or(args.file.as_ref());
@@ -223,7 +221,6 @@ pub async fn export(global: &GlobalArgs, args: ExportArgs) -> Result<u8, CliErro
     Ok(0)
 }
 
-/// `rebut import`.
 pub async fn import(global: &GlobalArgs, args: ImportArgs) -> Result<u8, CliError> {
     let app = App::open(global, &[])?;
     let name = args.file.display().to_string();

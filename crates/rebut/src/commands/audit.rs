@@ -19,7 +19,6 @@ use rebut_engine::{
     store::Filter,
 };
 
-/// Runs an audit command.
 pub async fn run(global: &GlobalArgs, command: AuditCommand) -> Result<u8, CliError> {
     match command {
         AuditCommand::Verify(args) => verify(global, args).await,

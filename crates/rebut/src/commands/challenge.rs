@@ -23,7 +23,6 @@ use rebut_engine::{
 };
 use std::path::{Component, Path, PathBuf};
 
-/// `rebut challenge`.
 pub async fn run(global: &GlobalArgs, args: ChallengeArgs) -> Result<u8, CliError> {
     let workspace = (
         "--debates",

@@ -24,7 +24,6 @@ use rebut_engine::{
 use serde_json::{Value, json};
 use std::{io::IsTerminal, path::Path, sync::Arc};
 
-/// `rebut code`.
 pub async fn run(global: &GlobalArgs, args: CodeArgs) -> Result<u8, CliError> {
     let app = App::open(global, &[])?;
     let debates = Debates::open(&app).await?;
@@ -102,7 +101,6 @@ fn numbered(view: &View, number: u32) -> Result<&CodeRecorded, CliError> {
     })
 }
 
-/// The two versions of `A..B`.
 fn both<'a>(view: &'a View, range: &str) -> Result<(&'a CodeRecorded, &'a CodeRecorded), CliError> {
     let unclear = || {
         CliError::usage(format!("`{range}` names no two versions"))

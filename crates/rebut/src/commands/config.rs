@@ -12,7 +12,6 @@ use rebut_engine::clean::json_for_terminal;
 
 const TEMPLATE: &str = include_str!("../../templates/rebut.toml");
 
-/// `rebut init`.
 pub fn init(global: &GlobalArgs, args: InitArgs) -> Result<u8, CliError> {
     let dir = std::env::current_dir()
         .map_err(|error| CliError::failed(format!("cannot tell where we are: {error}")))?;
@@ -30,7 +29,6 @@ pub fn init(global: &GlobalArgs, args: InitArgs) -> Result<u8, CliError> {
     Ok(0)
 }
 
-/// `rebut config`.
 pub fn run(global: &GlobalArgs, command: ConfigCommand) -> Result<u8, CliError> {
     match command {
         ConfigCommand::Show(args) => {

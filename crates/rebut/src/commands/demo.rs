@@ -22,7 +22,6 @@ use std::sync::Arc;
 const SPEC: &str = include_str!("../../../../examples/decide/spec.md");
 const SCRIPT: &str = include_str!("../../../../examples/decide/script.md");
 
-/// The script answers for everybody.
 struct Written(Arc<ScriptModel>);
 
 impl Models for Written {
@@ -31,7 +30,6 @@ impl Models for Written {
     }
 }
 
-/// `rebut demo`.
 pub async fn run(global: &GlobalArgs, args: DemoArgs) -> Result<u8, CliError> {
     let app = App {
         keeps: false,

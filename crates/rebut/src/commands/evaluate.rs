@@ -14,7 +14,6 @@ use crate::{
 };
 use rebut_engine::formats::evaluate::{FORMAT, ROLES};
 
-/// `rebut evaluate`.
 pub async fn run(global: &GlobalArgs, args: EvaluateArgs) -> Result<u8, CliError> {
     check_flags(&args)?;
     refuse(global, &of_run(&args.run))?;

@@ -13,7 +13,6 @@ use rebut_engine::clean::on_one_line;
 use rebut_server::keys::Role;
 use serde_json::json;
 
-/// `rebut keys`.
 pub fn run(global: &GlobalArgs, command: KeysCommand) -> Result<u8, CliError> {
     let keyring = Keyring::of(App::open(global, &[])?.place()?);
     match command {

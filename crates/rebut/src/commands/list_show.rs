@@ -20,7 +20,6 @@ use rebut_engine::{
 };
 use std::{collections::BTreeMap, time::Duration};
 
-/// `rebut ls`.
 pub async fn ls(global: &GlobalArgs, args: LsArgs) -> Result<u8, CliError> {
     let debates = Debates::open(&App::open(global, &[])?).await?;
     let sessions = listed(&debates, &args).await?;
@@ -140,7 +139,6 @@ async fn listed(
     Ok(listed)
 }
 
-/// Which debates are wanted.
 struct Wanted<'a> {
     /// What the table tells of them.
     status: Option<Status>,
@@ -227,7 +225,6 @@ fn row(session: &Session, state: &'static str, paint: Paint) -> String {
     )
 }
 
-/// `rebut show`.
 pub async fn show(global: &GlobalArgs, args: ShowArgs) -> Result<u8, CliError> {
     let app = App::open(global, &[])?;
     let debates = Debates::open(&app).await?;
@@ -267,7 +264,6 @@ pub async fn show(global: &GlobalArgs, args: ShowArgs) -> Result<u8, CliError> {
     Ok(0)
 }
 
-/// `rebut watch`.
 pub async fn watch(global: &GlobalArgs, args: WatchArgs) -> Result<u8, CliError> {
     let debates = Debates::open(&App::open(global, &[])?).await?;
     let id = debates.find(&args.id.id).await?;

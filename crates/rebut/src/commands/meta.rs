@@ -21,7 +21,6 @@ use rebut_engine::{
 use schemars::generate::SchemaSettings;
 use serde_json::{Value, json};
 
-/// `rebut schema`.
 pub fn schema(args: SchemaArgs) -> Result<u8, CliError> {
     let schema = match args.what {
         SchemaOf::Config => schemars::schema_for!(ConfigFile).to_value(),
@@ -57,7 +56,6 @@ pub fn schema(args: SchemaArgs) -> Result<u8, CliError> {
     Ok(0)
 }
 
-/// `rebut roles`.
 pub fn roles(global: &GlobalArgs, args: RolesArgs) -> Result<u8, CliError> {
     let project = App::open(global, &[])?.project();
     if let Some(name) = &args.name {
@@ -96,7 +94,6 @@ pub fn roles(global: &GlobalArgs, args: RolesArgs) -> Result<u8, CliError> {
     Ok(0)
 }
 
-/// `rebut completions`.
 pub fn completions(args: CompletionsArgs) -> Result<u8, CliError> {
     let mut script = Vec::new();
     clap_complete::generate(args.shell, &mut Cli::command(), "rebut", &mut script);
@@ -104,7 +101,6 @@ pub fn completions(args: CompletionsArgs) -> Result<u8, CliError> {
     Ok(0)
 }
 
-/// `rebut man`.
 pub fn man() -> Result<u8, CliError> {
     let mut page = Vec::new();
     clap_mangen::Man::new(Cli::command())

@@ -29,7 +29,6 @@ struct Offer {
     provider: String,
     /// Whether it can be asked right now.
     ready: bool,
-    /// Where the list comes from.
     source: ListedBy,
     /// Why it could not be asked for its list; null when it was, or need not be.
     problem: Option<String>,
@@ -40,7 +39,6 @@ struct Offer {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
 enum ListedBy {
-    /// The provider itself.
     Provider,
     /// The built-in table of prices and the configuration.
     Table,
@@ -63,7 +61,6 @@ const AT_ONCE: usize = 6;
 /// How many models of each are shown to people when they asked for all providers.
 const SHOWN: usize = 12;
 
-/// `rebut models`.
 pub async fn run(global: &GlobalArgs, args: ModelsArgs) -> Result<u8, CliError> {
     let app = App::open(global, &[])?;
     let registry = app.registry()?;

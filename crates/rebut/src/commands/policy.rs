@@ -31,10 +31,8 @@ use rebut_engine::{
 use serde::Deserialize;
 use std::{collections::BTreeMap, sync::Arc};
 
-/// Who words texts anew.
 const WRITER: &str = "neutral";
 
-/// `rebut policy`.
 pub async fn run(global: &GlobalArgs, command: PolicyCommand) -> Result<u8, CliError> {
     match command {
         PolicyCommand::Insights(args) => show(global, args).await,
@@ -42,7 +40,6 @@ pub async fn run(global: &GlobalArgs, command: PolicyCommand) -> Result<u8, CliE
     }
 }
 
-/// What judges said lately.
 struct Heard {
     roles: BTreeMap<String, PolicyInsights>,
     debates: usize,

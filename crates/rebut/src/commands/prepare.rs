@@ -22,11 +22,9 @@ use rebut_models::Registry;
 use serde_json::Value;
 use std::sync::Arc;
 
-/// A debate that can begin.
 pub struct Prepared {
     /// What the desk is asked for.
     pub start: Start,
-    /// Who answers.
     pub models: Arc<dyn Models>,
     registry: Arc<Registry>,
     budget: Budget,
@@ -42,7 +40,6 @@ pub fn of_run(run: &RunArgs, config: &BudgetSection) -> Budget {
 }
 
 impl Prepared {
-    /// A debate that was resolved.
     pub fn of(registry: Arc<Registry>, resolved: Resolved) -> Result<Self, CliError> {
         let (budget, chosen) = (resolved.budget, resolved.panel.chosen.clone());
         Ok(Self {

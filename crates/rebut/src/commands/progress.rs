@@ -286,7 +286,6 @@ impl Interrupts {
         })
     }
 
-    /// Waits for the next one.
     #[cfg(unix)]
     pub async fn next(&mut self) {
         let next = self
@@ -301,7 +300,6 @@ impl Interrupts {
         Ok(Self {})
     }
 
-    /// Waits for the next one.
     #[cfg(not(unix))]
     pub async fn next(&mut self) {
         if tokio::signal::ctrl_c().await.is_err() {

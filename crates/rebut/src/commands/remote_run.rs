@@ -47,7 +47,6 @@ pub async fn hold(app: &App, remote: Remote, case: Case) -> Result<u8, CliError>
 /// What of an answer that something begins is needed.
 #[derive(Deserialize)]
 pub struct Begun {
-    /// Which debate.
     pub id: DebateId,
 }
 

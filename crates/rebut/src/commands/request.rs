@@ -18,9 +18,7 @@ use std::sync::Arc;
 
 /// What was typed, with everything read that it names.
 pub struct Case {
-    /// The format's name.
     pub format: &'static str,
-    /// Its input.
     pub input: Value,
     /// Changes of settings, as `--set` takes them; flags that are settings among them.
     pub set: Vec<String>,

@@ -31,7 +31,6 @@ use rebut_engine::{
 };
 use serde_json::json;
 
-/// `rebut resume`.
 pub async fn resume(global: &GlobalArgs, args: ResumeArgs) -> Result<u8, CliError> {
     refuse(global, &[of_budget(&args.budget)])?;
     let app = App::open(global, &[])?;
@@ -173,7 +172,6 @@ async fn resume_all_there(
     Ok(all_told(code, left))
 }
 
-/// Every debate that is open.
 async fn open_ones(debates: &Debates) -> Result<Vec<Session>, CliError> {
     let mut open = Vec::new();
     for status in [Status::Running, Status::Paused] {

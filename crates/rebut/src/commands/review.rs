@@ -29,7 +29,6 @@ use std::{
     path::{Path, PathBuf},
 };
 
-/// `rebut review`.
 pub async fn run(global: &GlobalArgs, args: ReviewArgs) -> Result<u8, CliError> {
     refuse(global, &of_run(&args.run))?;
     let set = settings(&args);
@@ -67,10 +66,8 @@ fn is_only_shown(args: &ReviewArgs) -> bool {
     args.run.dry_run || args.run.estimate
 }
 
-/// What there is to review.
 enum Found {
     Text(Input),
-    /// Nothing, and why.
     Nothing(&'static str),
 }
 
@@ -102,7 +99,6 @@ fn nothing(args: &ReviewArgs, why: &str) -> Result<u8, CliError> {
     Ok(0)
 }
 
-/// Flags that are settings.
 fn settings(args: &ReviewArgs) -> Vec<String> {
     let mut set = args.run.panel.set.clone();
     if args.debate {

@@ -23,7 +23,6 @@ use std::{
     path::PathBuf,
 };
 
-/// `rebut sandbox`.
 pub async fn run(command: SandboxCommand) -> Result<u8, CliError> {
     match command {
         SandboxCommand::Check(args) => check(&args).await,
@@ -60,7 +59,6 @@ impl Held {
         }
     }
 
-    /// The same in one line.
     pub fn line(&self, paint: Paint) -> String {
         match (&self.refused, self.tier, self.memory_bound.as_deref()) {
             (Some(refused), ..) => format!(
@@ -89,7 +87,6 @@ struct Checked {
 #[derive(Debug, Serialize)]
 struct Language {
     name: &'static str,
-    /// Null when it is missing.
     version: Option<String>,
     /// Why it cannot be run; null when it can.
     refused: Option<Refused>,

@@ -9,7 +9,6 @@ use crate::{
 /// Where a command does its work when a server was named.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Place {
-    /// At the server.
     There,
     /// On this machine, whatever was named: it is about the machine itself.
     Here,
@@ -138,7 +137,6 @@ pub fn of_run(run: &RunArgs) -> [Flag; 2] {
     [dry, of_budget(&run.budget)]
 }
 
-/// Such flags among limits.
 pub fn of_budget(budget: &BudgetArgs) -> Flag {
     (
         "--allow-unknown-price",

@@ -38,7 +38,6 @@ use std::{path::Path, sync::Arc};
 /// The language when nobody says otherwise.
 const LANGUAGE: &str = "python";
 
-/// `rebut solve`.
 pub async fn run(global: &GlobalArgs, args: SolveArgs) -> Result<u8, CliError> {
     let flags = [
         (

@@ -17,7 +17,6 @@ use rebut_engine::{
 };
 use serde_json::json;
 
-/// `rebut cancel`.
 pub async fn cancel(global: &GlobalArgs, args: CancelArgs) -> Result<u8, CliError> {
     let debates = Debates::open(&App::open(global, &[])?).await?;
     let id = debates.find(&args.id.id).await?;
@@ -86,7 +85,6 @@ pub async fn decide(global: &GlobalArgs, args: GateArgs, approved: bool) -> Resu
     Ok(0)
 }
 
-/// `rebut answer`.
 pub async fn answer(global: &GlobalArgs, args: AnswerArgs) -> Result<u8, CliError> {
     let debates = Debates::open(&App::open(global, &[])?).await?;
     let id = debates.find(&args.id.id).await?;
@@ -95,7 +93,6 @@ pub async fn answer(global: &GlobalArgs, args: AnswerArgs) -> Result<u8, CliErro
     Ok(0)
 }
 
-/// `rebut mark`.
 pub async fn mark(global: &GlobalArgs, args: MarkArgs) -> Result<u8, CliError> {
     let debates = Debates::open(&App::open(global, &[])?).await?;
     let id = debates.find(&args.id.id).await?;
@@ -104,7 +101,6 @@ pub async fn mark(global: &GlobalArgs, args: MarkArgs) -> Result<u8, CliError> {
     Ok(0)
 }
 
-/// `rebut note`.
 pub async fn note(global: &GlobalArgs, args: NoteArgs) -> Result<u8, CliError> {
     let debates = Debates::open(&App::open(global, &[])?).await?;
     let id = debates.find(&args.id.id).await?;

@@ -15,7 +15,6 @@ use rebut_engine::{
     topology::{self, Kind, Topology},
 };
 
-/// `rebut topology`.
 pub async fn run(global: &GlobalArgs, args: TopologyArgs) -> Result<u8, CliError> {
     let app = App::open(global, &[])?;
     let shown = match &args.id {

@@ -21,7 +21,6 @@ use rebut_engine::{
 use serde_json::json;
 use std::sync::Arc;
 
-/// `rebut triage`.
 pub async fn run(global: &GlobalArgs, args: TriageArgs) -> Result<u8, CliError> {
     let app = App::open(global, &[])?;
     if args.question.trim().is_empty() {

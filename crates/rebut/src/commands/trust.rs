@@ -25,7 +25,6 @@ use std::{
     path::{Path, PathBuf},
 };
 
-/// `rebut trust`.
 pub async fn run(global: &GlobalArgs, args: &TrustArgs) -> Result<u8, CliError> {
     let nowhere = || {
         CliError::usage("there is no place to record whom you trust: HOME is not set")
@@ -182,7 +181,6 @@ impl<'a> Asked<'a> {
         })
     }
 
-    /// Trusts it from now on.
     fn record(&mut self, trust: &Trust) -> Result<(), CliError> {
         match self.what {
             What::Project(text) => trust.record(&self.path, text, lines(&self.powers))?,

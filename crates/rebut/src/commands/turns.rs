@@ -17,7 +17,6 @@ use rebut_engine::{
 };
 use rebut_server::resolver::TurnRequest;
 
-/// `rebut turns`.
 pub async fn run(global: &GlobalArgs, args: TurnsArgs) -> Result<u8, CliError> {
     let app = App::open(global, &[])?;
     let Some(remote) = &Remote::named(&app)? else {

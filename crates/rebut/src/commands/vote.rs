@@ -28,7 +28,6 @@ const WIDEST_MATRIX: usize = 16;
 /// Ballots are part of the JSON up to so many.
 const LISTED_BALLOTS: usize = 10_000;
 
-/// `rebut vote`.
 pub fn run(global: &GlobalArgs, args: &VoteArgs) -> Result<u8, CliError> {
     let threshold = args.threshold.map(Threshold::new).transpose();
     let threshold = threshold.map_err(|_| {
@@ -94,7 +93,6 @@ struct Printed<'a> {
     ballots: Option<Vec<Cast<'a>>>,
 }
 
-/// What `--all --json` prints.
 #[derive(Serialize)]
 struct All<'a> {
     /// Whether every method that names a winner names the same.

@@ -20,10 +20,8 @@ use rebut_engine::{
 use serde::Serialize;
 use std::fmt::Write;
 
-/// What `rebut voters --json` prints.
 #[derive(Serialize)]
 struct Voters {
-    /// Marked debates that count.
     debates: usize,
     /// Whether there are enough of them to go by.
     enough: bool,
@@ -32,7 +30,6 @@ struct Voters {
     voters: Vec<VoterRow>,
 }
 
-/// `rebut voters`.
 pub async fn run(global: &GlobalArgs, args: JsonArg) -> Result<u8, CliError> {
     let kept = history(&Debates::open(&App::open(global, &[])?).await?).await?;
     let (rows, worth) = kept.table();

@@ -19,7 +19,6 @@ use rebut_server::webhooks::{MadeWebhook, Tested, WebhookRequest, Webhooks, ever
 use serde::Deserialize;
 use serde_json::json;
 
-/// `rebut webhooks`.
 pub async fn run(global: &GlobalArgs, command: WebhooksCommand) -> Result<u8, CliError> {
     let kept = Kept::open(&App::open(global, &[])?).await?;
     match command {
@@ -36,7 +35,6 @@ pub async fn run(global: &GlobalArgs, command: WebhooksCommand) -> Result<u8, Cl
     }
 }
 
-/// Webhooks where they are kept.
 enum Kept {
     /// In this machine's database, those of whoever sits here.
     Here(Box<Hooks>, String),

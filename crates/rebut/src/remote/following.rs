@@ -30,7 +30,6 @@ pub struct Following {
     tries: u32,
     /// How long is waited between two tries.
     between: Duration,
-    /// Whether that was told.
     is_lost: bool,
     voice: Voice,
 }

@@ -41,18 +41,14 @@ const KEPT: Duration = Duration::from_secs(7 * 24 * 3600);
 /// Older ones are swept so often.
 const SWEEP: Duration = Duration::from_secs(3600);
 
-/// Delivers to webhooks.
 #[derive(Clone)]
 pub struct Delivering {
     /// What is to be sent, and the journals it is about.
     pub database: Arc<dyn Database>,
-    /// Who posts.
     pub poster: Poster,
     /// How long is waited before each further attempt.
     pub waits: Arc<Waits>,
-    /// What is counted.
     pub metrics: Arc<Metrics>,
-    /// Where it is told.
     pub log: Log,
     /// Something of this process may be due.
     pub wake: Arc<Notify>,
@@ -242,7 +238,6 @@ impl UnderWay {
         self.of.insert(id, webhook);
     }
 
-    /// Those with something under way.
     fn webhooks(&self) -> Vec<String> {
         self.of
             .values()

@@ -36,19 +36,13 @@ use tokio::sync::Mutex;
 
 /// The front of a server that is started at a command line.
 pub struct CommandFront {
-    /// The configuration.
     pub app: App,
-    /// Every model of this machine.
     pub registry: Arc<Registry>,
-    /// Those that may be used.
     pub allowed: Arc<Allowed>,
-    /// Only they can be opened.
     pub models: Arc<dyn Models>,
     /// Where lessons of earlier debates are.
     pub desk: Desk,
-    /// Turns that wait for people.
     pub inbox: Arc<DeskInbox>,
-    /// Who is told of events.
     pub hooks: Arc<Hooks>,
     /// What was found of providers, and when.
     pub found: Mutex<Option<(Instant, Value)>>,

@@ -156,7 +156,6 @@ impl Drop for Seat<'_> {
     }
 }
 
-/// Somebody who answers over HTTP.
 pub struct Person {
     people: Arc<People>,
 }
@@ -244,9 +243,7 @@ fn check(request: &Request<'_>, schema: &Value, text: &str) -> Result<(), String
 
 /// The turns that wait at a desk.
 pub struct DeskInbox {
-    /// Who is waited for.
     pub people: Arc<People>,
-    /// Where answers are recorded.
     pub desk: Desk,
 }
 

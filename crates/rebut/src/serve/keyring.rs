@@ -14,7 +14,6 @@ use rebut_engine::{
 use rebut_server::keys::{Key, Role, digest};
 use std::{ffi::OsStr, path::PathBuf};
 
-/// Where keys are kept.
 #[derive(Clone, Debug)]
 pub struct Keyring {
     dir: PathBuf,
@@ -28,7 +27,6 @@ impl Keyring {
         }
     }
 
-    /// Every key.
     pub fn read(&self) -> Result<Vec<Key>, CliError> {
         let path = self.file();
         let Some(text) = read_file::text_if_there(&path)? else {
@@ -77,7 +75,6 @@ impl Keyring {
         })
     }
 
-    /// Takes a key away.
     pub fn remove(&self, name: &str) -> Result<(), CliError> {
         self.change(|keys| {
             let before = keys.len();

@@ -24,14 +24,12 @@ impl Log {
         }
     }
 
-    /// Something happened.
     pub fn say(&self, what: &str, details: &[(&str, &str)]) {
         if !self.quiet {
             self.write("info", what, details);
         }
     }
 
-    /// Something went wrong.
     pub fn complain(&self, what: &str, details: &[(&str, &str)]) {
         self.write("error", what, details);
     }

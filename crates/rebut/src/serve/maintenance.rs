@@ -23,13 +23,10 @@ use std::{
 
 /// Looks after the debates of a server.
 pub struct Tending {
-    /// Where they run.
     desk: Desk,
     /// What this machine keeps beside them.
     app: App,
-    /// Where it is told.
     log: Log,
-    /// Counters for `/metrics`.
     metrics: Arc<Metrics>,
     /// Debates that cannot be gone on with here, and when that was tried.
     left: HashMap<DebateId, Instant>,
@@ -58,7 +55,6 @@ const EVERY: Duration = Duration::from_secs(4);
 /// stands a little behind.
 const LEAST: Duration = Duration::from_millis(20);
 
-/// Keys are read so often.
 const KEYS: Duration = Duration::from_secs(2);
 
 /// What could not be gone on with is tried again after so long: a model may be back.
@@ -100,7 +96,6 @@ impl Tending {
         }
     }
 
-    /// Works until it is dropped.
     pub async fn run(mut self) {
         let mut swept: Option<Instant> = None;
         loop {

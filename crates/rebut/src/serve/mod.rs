@@ -254,7 +254,6 @@ fn chance() -> f64 {
     f64::from(id.as_bytes().last().copied().unwrap_or_default()) / 256.0
 }
 
-/// Tells of each request.
 fn told(log: &Log) -> Told {
     let log = log.clone();
     Told(Arc::new(

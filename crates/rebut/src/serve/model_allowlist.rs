@@ -10,7 +10,6 @@ use rebut_engine::{
 use rebut_models::Registry;
 use std::{collections::BTreeSet, sync::Arc};
 
-/// Names of models.
 #[derive(Clone, Debug)]
 pub struct Allowed {
     names: BTreeSet<String>,
@@ -103,9 +102,7 @@ impl Allowed {
 /// The models of this machine, but for those that may not be used: a fork, or a journal from
 /// elsewhere, names models too.
 pub struct OnlyAllowed {
-    /// All there are.
     pub registry: Arc<Registry>,
-    /// Those that may be used.
     pub allowed: Arc<Allowed>,
 }
 

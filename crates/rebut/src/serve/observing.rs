@@ -11,13 +11,9 @@ use rebut_server::Metrics;
 use std::{sync::Arc, time::Duration};
 use tokio::sync::{Notify, mpsc, watch};
 
-/// Is told of every event.
 pub struct Observing {
-    /// Where it is told.
     pub log: Log,
-    /// What is counted.
     pub metrics: Arc<Metrics>,
-    /// Who delivers events to webhooks.
     pub wake: Arc<Notify>,
     /// Who sends debates that ended, if anybody does.
     pub spans: Option<Spans>,

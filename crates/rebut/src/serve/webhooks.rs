@@ -47,7 +47,6 @@ impl Hooks {
         })
     }
 
-    /// Who posts.
     pub fn poster(&self) -> &Poster {
         &self.poster
     }

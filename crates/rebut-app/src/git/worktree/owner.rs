@@ -16,11 +16,8 @@ const ENDING: &str = "owner";
 /// What must be known to take a worktree away.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Owned {
-    /// The repository's own directory.
     pub repository: PathBuf,
-    /// The branch we made.
     pub branch: String,
-    /// The commit it began at.
     pub base: String,
     /// The commit we left it at.
     pub tip: String,
@@ -34,7 +31,6 @@ pub struct Owned {
 pub struct Owner {
     file: File,
     path: PathBuf,
-    /// What it says.
     pub owned: Owned,
 }
 
@@ -94,7 +90,6 @@ impl Owner {
         Ok(dead)
     }
 
-    /// Where the worktree is.
     pub fn folder(&self) -> PathBuf {
         self.path.with_extension("")
     }

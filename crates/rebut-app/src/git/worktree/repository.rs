@@ -11,9 +11,7 @@ use std::path::{Path, PathBuf};
 /// A repository, and the commit a branch begins at.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Repository {
-    /// The repository's own directory.
     pub dir: PathBuf,
-    /// The commit.
     pub base: String,
 }
 

@@ -113,7 +113,6 @@ impl Stage {
     }
 }
 
-/// A commit of one file.
 fn step(name: &str, code: Option<&str>, message: &str) -> Step {
     let files = vec![(name.to_owned(), code.map(str::to_owned))];
     Step {

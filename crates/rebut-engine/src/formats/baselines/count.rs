@@ -98,7 +98,6 @@ impl Bar {
     }
 }
 
-/// The winner of a count.
 pub fn winner(tally: &Tally) -> Option<&String> {
     tally.leader.as_ref().filter(|_| tally.reached)
 }
@@ -108,7 +107,6 @@ pub fn cast(tally: &Tally) -> usize {
     tally.distribution.values().map(Vec::len).sum::<usize>() + tally.missing.len()
 }
 
-/// The count in one sentence.
 pub(super) fn summary(question: &Question, tally: &Tally) -> String {
     let cast = cast(tally);
     match winner(tally) {

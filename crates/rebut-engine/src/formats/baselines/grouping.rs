@@ -16,7 +16,6 @@
 
 use crate::clean;
 
-/// What answers are compared by.
 pub fn normal_form(answer: &str) -> String {
     let line = clean::on_one_line(answer);
     let mut rest = line.split_whitespace().collect::<Vec<_>>().join(" ");

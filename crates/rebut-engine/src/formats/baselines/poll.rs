@@ -160,7 +160,6 @@ impl Config {
     }
 }
 
-/// The rules.
 pub async fn run(debate: &Debate, input: Input, config: Config) -> Result<Outcome, Stop> {
     let question = Question::of(input);
     if let Some(wanted) = &question.input.program {
@@ -226,7 +225,6 @@ pub(super) fn batches(planned: usize, agents: usize, batch: usize) -> Vec<Vec<He
     all
 }
 
-/// A poll under way.
 struct Poll<'a> {
     debate: &'a Debate,
     question: &'a Question,

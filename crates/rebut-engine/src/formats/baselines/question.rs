@@ -62,7 +62,6 @@ prompt!(
 
 /// The question of an arm while it runs.
 pub(super) struct Question {
-    /// The input, without its context.
     pub(super) input: Input,
     ids: Arc<[String]>,
     options_text: String,
@@ -103,7 +102,6 @@ impl Question {
         }
     }
 
-    /// An option by its id.
     pub(super) fn option(&self, id: &str) -> Option<&Choice> {
         self.input.options.iter().find(|option| option.id == id)
     }

@@ -85,7 +85,6 @@ impl Rules for Single {
     }
 }
 
-/// The one agent that answers.
 fn asked(wanted: &Wanted<'_>, agents: Vec<Agent>) -> Result<Vec<Agent>, String> {
     Ok(vec![Config::parse(wanted.config)?.chosen(&agents)?.clone()])
 }
@@ -107,7 +106,6 @@ impl Config {
         question::check_common(config.timeout, 0.0).map(|()| config)
     }
 
-    /// Who of a panel answers.
     pub fn chosen<'a>(&self, agents: &'a [Agent]) -> Result<&'a Agent, String> {
         let mut fitting = agents
             .iter()
@@ -126,7 +124,6 @@ impl Config {
     }
 }
 
-/// The rules.
 pub async fn run(debate: &Debate, input: Input, config: Config) -> Result<Outcome, Stop> {
     let question = Question::of(input);
     let agent = config.chosen(debate.agents()).map_err(Stop::Broken)?;

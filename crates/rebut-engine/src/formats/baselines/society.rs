@@ -131,7 +131,6 @@ impl Config {
     }
 }
 
-/// The rules.
 pub async fn run(debate: &Debate, input: Input, config: Config) -> Result<Outcome, Stop> {
     let question = Question::of(input);
     let quorum = question::quorum(config.min_answers, debate.agents().len());
@@ -167,7 +166,6 @@ pub async fn run(debate: &Debate, input: Input, config: Config) -> Result<Outcom
     society.outcome(None, None)
 }
 
-/// A society under way.
 struct Society<'a> {
     debate: &'a Debate,
     question: &'a Question,

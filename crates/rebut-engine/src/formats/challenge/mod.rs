@@ -143,7 +143,6 @@ impl Rules for Challenge {
     }
 }
 
-/// The rules.
 pub async fn run(debate: &Debate, input: Input, config: Config) -> Result<Outcome, Stop> {
     let setup = Setup::of(debate, input, config).await?;
     let present = preflight(debate, &setup).await?;

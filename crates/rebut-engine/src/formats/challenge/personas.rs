@@ -9,10 +9,8 @@ use std::{
     sync::{Arc, LazyLock},
 };
 
-/// Who a challenger is.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Persona {
-    /// In a few words.
     pub title: String,
     /// What it is told about itself.
     pub text: String,
@@ -25,18 +23,14 @@ pub struct Persona {
 pub struct Aspect {
     /// Its name, by which objections and findings are filed.
     pub name: String,
-    /// What to look for.
     pub looks_for: String,
 }
 
-/// The personas of a debate.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Cast {
-    /// The field of the topic.
     pub domain: &'static str,
     /// One per challenger, in their order.
     pub personas: Vec<Persona>,
-    /// Whether a model wrote them.
     pub generated: bool,
     /// Why they are built-in ones although a model was asked; empty otherwise.
     pub why_built_in: String,
@@ -50,7 +44,6 @@ struct Table {
     domain: Vec<Domain>,
 }
 
-/// A field of topics.
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 struct Domain {
@@ -97,7 +90,6 @@ pub fn domain_of(topic: &str, context: &str) -> &'static str {
 }
 
 impl Cast {
-    /// Built-in experts for these challengers.
     pub fn built_in(domain: &'static str, challengers: &[Agent], why_built_in: String) -> Self {
         let known = DOMAINS.iter().find(|known| known.name == domain);
         let mut free: Vec<&str> = ANGLES.to_vec();

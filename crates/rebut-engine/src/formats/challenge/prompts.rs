@@ -123,21 +123,15 @@ part_prompt!(
 pub struct Challenger {
     /// The agent, with its persona as what it is told.
     pub agent: Agent,
-    /// Who it is.
     pub persona: Persona,
 }
 
 /// The setup of a debate: its input and settings, checked, and what prompts need of them.
 pub struct Setup {
-    /// The topic.
     pub topic: String,
-    /// The settings.
     pub config: Config,
-    /// Who proposes.
     pub proposer: Agent,
-    /// Who challenges.
     pub challengers: Vec<Challenger>,
-    /// How the personas came about.
     pub cast: Cast,
 }
 
@@ -188,7 +182,6 @@ impl Setup {
         })
     }
 
-    /// A challenger by name.
     pub fn challenger(&self, name: &str) -> Option<&Challenger> {
         self.challengers
             .iter()
@@ -209,7 +202,6 @@ impl Setup {
         }
     }
 
-    /// The proposer's first position.
     pub fn opening(&self, debate: &Debate, agent: &Agent, notes: &str) -> Ask<Opening> {
         let prompt = Open {
             persona: &agent.brief,
@@ -224,7 +216,6 @@ impl Setup {
         }
     }
 
-    /// A challenger's verdict on it.
     pub fn critique(
         &self,
         debate: &Debate,

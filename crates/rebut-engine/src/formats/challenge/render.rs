@@ -35,7 +35,6 @@ pub fn heading(started: &Started) -> String {
     )
 }
 
-/// What happened, a line each.
 pub fn lines(view: &View) -> Vec<String> {
     let mut lines = Vec::new();
     let width = view
@@ -127,7 +126,6 @@ fn result_lines(result: &ChallengeResult, lines: &mut Vec<String>) {
     }
 }
 
-/// One position in a line.
 fn said_line(view: &View, round: &RoundView, position: &Position) -> String {
     let summary = shortened(&on_one_line(&position.summary), 110).into_owned();
     let option = position.option.as_deref().unwrap_or_default();

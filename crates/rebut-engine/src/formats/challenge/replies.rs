@@ -67,7 +67,6 @@ pub enum Confidence {
 }
 
 impl Confidence {
-    /// The word.
     pub fn as_str(self) -> &'static str {
         match self {
             Self::High => "HIGH",
@@ -120,7 +119,6 @@ pub enum Stand {
 }
 
 impl Stand {
-    /// The word.
     pub fn as_str(self) -> &'static str {
         match self {
             Self::Agree => "agree",
@@ -151,7 +149,6 @@ pub enum Strength {
 }
 
 impl Strength {
-    /// The word.
     pub fn as_str(self) -> &'static str {
         match self {
             Self::None => "none",
@@ -237,7 +234,6 @@ pub enum Rejoinder {
 }
 
 impl Rejoinder {
-    /// The word.
     pub fn as_str(self) -> &'static str {
         match self {
             Self::Accept => "ACCEPT",
@@ -424,7 +420,6 @@ impl Confrontation {
         Ok(())
     }
 
-    /// Whether anything was accepted.
     pub fn changes(&self) -> bool {
         self.answers.iter().any(|answer| answer.verdict.changes())
     }

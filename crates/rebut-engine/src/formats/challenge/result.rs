@@ -142,9 +142,7 @@ pub struct Unresolved {
 /// What the parties said at the end of a debate without agreement.
 #[derive(Clone, Debug, Default)]
 pub struct Closing {
-    /// By party.
     pub grounds: Vec<(Arc<str>, Grounds)>,
-    /// Who said nothing.
     pub absent: Vec<Absence>,
 }
 
@@ -264,7 +262,6 @@ impl ChallengeResult {
 }
 
 impl Perspective {
-    /// `Architect (Gemini)`.
     pub fn named(&self) -> String {
         format!(
             "{} ({})",
@@ -359,7 +356,6 @@ pub fn of(
     }
 }
 
-/// The outcome in one sentence.
 pub fn summary(ledger: &Ledger, result: &ChallengeResult) -> String {
     let named = |fits: &dyn Fn(&&Perspective) -> bool| {
         result
@@ -583,7 +579,6 @@ fn core_disagreement(ledger: &Ledger, closing: &Closing) -> String {
     }
 }
 
-/// With a large first letter.
 fn large(name: &str) -> String {
     let mut chars = name.chars();
     chars

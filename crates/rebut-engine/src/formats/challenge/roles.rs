@@ -5,7 +5,6 @@ use crate::formats::casting::{Casting, Wanted, named_or};
 /// The roles when nobody says otherwise; the first proposes.
 pub const ROLES: [&str; 4] = ["proposer", "architect", "operator", "adversary"];
 
-/// Who takes part.
 pub const CASTING: Casting = Casting {
     programs: &[
         ("architect", "cli:gemini"),

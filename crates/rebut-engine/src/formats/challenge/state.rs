@@ -18,42 +18,32 @@ use std::{fmt::Write, sync::Arc};
 /// Everything held and objected so far.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Ledger {
-    /// What is objected.
     pub objections: Objections,
     /// Every challenger that gave a verdict, in the panel's order.
     pub standings: Vec<Standing>,
     /// The rounds in which challengers spoke or could have.
     pub rounds: u32,
-    /// What the proposer opened with.
     pub opening: Opening,
     /// How sure the proposer is now.
     pub confidence: Confidence,
     versions: Vec<Version>,
 }
 
-/// One version of the position.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Version {
-    /// Its number.
     pub number: usize,
     /// After which round it came; 0 is the opening.
     pub after_round: u32,
-    /// What it says.
     pub position: String,
-    /// The objections that caused it.
     pub because: Vec<ClaimId>,
 }
 
-/// Where a challenger stands.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Standing {
-    /// Who.
     pub agent: Arc<str>,
-    /// Its verdict as it counts.
     pub stand: Stand,
     /// The strength of its strongest objection, as it said.
     pub strength: Strength,
-    /// Its last word.
     pub summary: String,
     /// Whether it agreed without showing a finding on its own angle.
     pub unengaged: bool,
@@ -337,17 +327,14 @@ impl Ledger {
         self.versions.len()
     }
 
-    /// The position that stands.
     pub fn position(&self) -> &str {
         self.versions.last().map_or("", |version| &version.position)
     }
 
-    /// Every version, oldest first.
     pub fn versions(&self) -> &[Version] {
         &self.versions
     }
 
-    /// An objection by its name.
     pub fn objection(&self, id: &ClaimId) -> Option<&Objection> {
         self.objections
             .all()

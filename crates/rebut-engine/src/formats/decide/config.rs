@@ -65,7 +65,6 @@ impl Config {
         }
     }
 
-    /// The threshold with its precision.
     pub fn threshold(&self) -> Threshold {
         Threshold::new(self.consensus_threshold).expect("checked when the settings were read")
     }

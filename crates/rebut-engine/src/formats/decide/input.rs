@@ -35,7 +35,6 @@ pub fn options_of(view: &View) -> Vec<Choice> {
         .unwrap_or_default()
 }
 
-/// Asks a drafter for options.
 pub async fn draft_options(debate: &Debate, input: &Input) -> Result<Vec<Choice>, Stop> {
     let model = debate
         .agents()

@@ -113,7 +113,6 @@ impl Rules for Decide {
     }
 }
 
-/// The rules.
 pub async fn run(debate: &Debate, input: Input, config: Config) -> Result<Outcome, Stop> {
     let setup = Setup::of(debate, input, config).await?;
     let blind = Step::once("recommend", 1);

@@ -77,9 +77,7 @@ prompt!(
 
 /// What stands between two rounds: what everybody said, and who hears it.
 pub struct Hall<'a> {
-    /// What was said.
     pub ledger: &'a Ledger,
-    /// Who hears whom.
     pub topology: &'a Topology,
 }
 
@@ -87,7 +85,6 @@ pub struct Hall<'a> {
 pub struct Setup {
     /// The input, with drafted options where it had none, and without its context.
     pub input: Input,
-    /// The settings.
     pub config: Config,
     ids: Arc<[String]>,
     options_text: String,
@@ -119,12 +116,10 @@ impl Setup {
         })
     }
 
-    /// How many judges must answer.
     pub fn quorum(&self) -> usize {
         self.config.quorum(self.judges)
     }
 
-    /// An option by its id.
     pub fn option(&self, id: &str) -> Option<&Choice> {
         self.input.options.iter().find(|option| option.id == id)
     }

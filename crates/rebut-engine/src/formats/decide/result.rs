@@ -78,7 +78,6 @@ pub struct Change {
     pub reason: String,
 }
 
-/// The result after a count.
 pub fn of(
     setup: &Setup,
     ledger: &Ledger,
@@ -126,7 +125,6 @@ pub fn of(
     }
 }
 
-/// The outcome in one sentence.
 pub fn summary(setup: &Setup, tally: &Tally) -> String {
     let cast = tally.distribution.values().map(Vec::len).sum::<usize>() + tally.missing.len();
     match tally.leader.as_ref().filter(|_| tally.reached) {

@@ -17,7 +17,6 @@ pub struct Quoted {
 /// A few letters stand in every text and show nothing.
 const SHORTEST: usize = 8;
 
-/// Looks every quotation up.
 pub fn look_up(source: &Source, evidence: &[String]) -> Vec<Quoted> {
     let letters = |quote: &str| quote.chars().filter(|c| c.is_alphanumeric()).count();
     evidence

@@ -149,7 +149,6 @@ struct Hearing {
     own_family: bool,
 }
 
-/// The rules.
 pub async fn run(
     debate: &Debate,
     input: (Input, Vec<Topic>),

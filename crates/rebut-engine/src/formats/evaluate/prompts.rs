@@ -112,9 +112,7 @@ prompt!(
 pub struct Setup {
     /// The input, without the idea's text: that is pinned, and looked up there.
     pub input: Input,
-    /// The settings.
     pub config: Config,
-    /// What is debated.
     pub topics: Vec<Topic>,
     /// What quotations are looked up in.
     pub source: Source,

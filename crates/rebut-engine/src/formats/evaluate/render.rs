@@ -21,7 +21,6 @@ use crate::{
 use serde::Deserialize;
 use std::fmt::Write;
 
-/// How evaluations are read.
 pub const READING: Reading = Reading {
     card: card::of,
     held_back: result::held_back,

@@ -9,12 +9,10 @@ use crate::{
 };
 use std::sync::Arc;
 
-/// Who sits where.
 #[derive(Clone, Copy, Debug)]
 pub struct Roles<'a> {
     /// Who defends the idea, and who attacks it.
     pub sides: [&'a Agent; 2],
-    /// Who judges.
     pub arbiter: &'a Agent,
     /// Who scores what has no score.
     pub evaluator: Option<&'a Agent>,

@@ -15,9 +15,7 @@ use std::collections::BTreeMap;
 /// Hundredths of a point, so that sums and bounds are exact.
 type Hundredths = i64;
 
-/// The ends of the scale.
 const SCALE: (Hundredths, Hundredths) = (100, 1000);
-/// The ends of a confidence.
 const SURE: (Hundredths, Hundredths) = (0, 100);
 /// The confidence in a score that came without one: nobody knows.
 pub const UNKNOWN_CONFIDENCE: f64 = 0.5;
@@ -44,7 +42,6 @@ impl Winner {
         }
     }
 
-    /// The word for it.
     pub fn as_str(self) -> &'static str {
         match self {
             Self::Advocate => "advocate",
@@ -65,7 +62,6 @@ impl Winner {
 /// What a verdict says, as far as scores are concerned.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Judged {
-    /// Who was better.
     pub winner: Winner,
     /// How sure the arbiter is, from 0 to 1.
     pub confidence: f64,
@@ -141,7 +137,6 @@ pub struct Totals {
 }
 
 impl Board {
-    /// A board without scores.
     pub fn new(bounds: Bounds) -> Self {
         Self {
             bounds,
@@ -234,7 +229,6 @@ impl Board {
         ))
     }
 
-    /// Every score, before and after.
     pub fn scores(&self) -> BTreeMap<String, Scored> {
         let scored = |entry: &Entry| Scored {
             pre: points(entry.before[0]),

@@ -6,7 +6,6 @@ use crate::facts::Conflict;
 /// How two operations on the same target stand to each other.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Clash {
-    /// Both can be followed.
     None,
     /// One adds what the other removes.
     Direct,

@@ -27,12 +27,10 @@ use crate::{
 use futures_util::future::join_all;
 use std::{collections::BTreeMap, sync::Arc};
 
-/// What came of the debate.
 #[derive(Default)]
 pub struct Debating {
     /// What is logged; nothing if nobody debated.
     pub debated: Option<Debated>,
-    /// Why nobody did.
     pub why_not: String,
     /// The limit that was met on the way.
     pub stopped: Option<LimitMet>,

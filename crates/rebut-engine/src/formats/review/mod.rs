@@ -185,7 +185,6 @@ impl Rules for Review {
     }
 }
 
-/// The rules.
 pub async fn run(debate: &Debate, input: Input, config: Config) -> Result<Outcome, Stop> {
     let setup = Setup { input, config };
     let reviewers: Vec<&Agent> = debate

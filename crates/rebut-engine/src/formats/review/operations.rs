@@ -28,22 +28,16 @@ pub enum OperationKind {
 /// What an operation does to its target; conflicts follow from it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Effect {
-    /// There is more afterwards.
     Adds,
-    /// It is gone afterwards.
     Removes,
-    /// It is another one afterwards.
     Changes,
-    /// It means the same afterwards.
     Keeps,
 }
 
 /// One row of the table of kinds.
 #[derive(Clone, Copy, Debug)]
 pub struct KindRow {
-    /// Which kind.
     pub kind: OperationKind,
-    /// What people and reviewers write.
     pub name: &'static str,
     /// What it does to its target.
     pub effect: Effect,
@@ -123,7 +117,6 @@ const fn row(
 }
 
 impl OperationKind {
-    /// Its row.
     pub fn row(self) -> &'static KindRow {
         // A test holds that every kind has one.
         KINDS
@@ -132,7 +125,6 @@ impl OperationKind {
             .unwrap_or(&KINDS[0])
     }
 
-    /// Its name.
     pub fn name(self) -> &'static str {
         self.row().name
     }
@@ -163,7 +155,6 @@ impl Severity {
     /// All of them, the worst first.
     pub const ALL: [Self; 4] = [Self::Critical, Self::High, Self::Medium, Self::Low];
 
-    /// The word for it.
     pub fn as_str(self) -> &'static str {
         match self {
             Self::Low => "low",
@@ -173,7 +164,6 @@ impl Severity {
         }
     }
 
-    /// The severity of that name.
     pub fn parse(word: &str) -> Option<Self> {
         Self::ALL
             .into_iter()

@@ -111,9 +111,7 @@ prompt!(
 
 /// What a side of a pair has said so far.
 pub struct Spoken<'a> {
-    /// What it proposes.
     pub operation: &'a Operation,
-    /// Its argument.
     pub argument: Option<&'a Argument>,
     /// Its answer to the other side.
     pub rebuttal: Option<&'a Rebuttal>,
@@ -121,9 +119,7 @@ pub struct Spoken<'a> {
 
 /// The setup of a review: its input and settings, checked, and what prompts need of them.
 pub struct Setup {
-    /// What is reviewed.
     pub input: Input,
-    /// The settings.
     pub config: Config,
 }
 

@@ -105,7 +105,6 @@ pub fn silent_reviewers(view: &View, result: &ReviewResult) -> usize {
     asked.saturating_sub(result.reviewers.len())
 }
 
-/// Where each merged operation belongs.
 pub fn spots(view: &View, result: &ReviewResult) -> Vec<Option<Spot>> {
     let input = view
         .started
@@ -266,7 +265,6 @@ fn operation_line(merged: &Merged, spot: Option<Spot>) -> String {
     )
 }
 
-/// `prompt.md:12`, `line 12`, `prompt.md`.
 pub fn place_words(spot: &Spot) -> String {
     match (spot.file.is_empty(), spot.line) {
         (false, Some(line)) => format!("{}:{line}", on_one_line(&spot.file)),

@@ -239,7 +239,6 @@ fn number_of(name: &str) -> Option<usize> {
 }
 
 impl Argument {
-    /// Something is said.
     pub fn check(&mut self) -> Result<(), String> {
         if self.argument.trim().is_empty() {
             return Err("\"argument\" is empty".to_owned());
@@ -249,7 +248,6 @@ impl Argument {
 }
 
 impl Rebuttal {
-    /// Something is said.
     pub fn check(&mut self) -> Result<(), String> {
         if self.rebuttal.trim().is_empty() {
             return Err("\"rebuttal\" is empty".to_owned());

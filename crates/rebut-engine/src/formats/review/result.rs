@@ -131,15 +131,11 @@ pub struct Debated {
 /// What the reviewers said and what follows from it. It is finished before anybody debates, and
 /// nothing can change it afterwards.
 pub struct Reviewed {
-    /// Who reviewed.
     pub reviewers: Vec<Reviewer>,
     /// Everything proposed, in the order of the panel.
     pub operations: Vec<Operation>,
-    /// What cannot be followed together.
     pub conflicts: Vec<Conflict>,
-    /// Whose operations come first.
     pub order: Vec<Arc<str>>,
-    /// What stands.
     pub merge: Merge,
 }
 
@@ -180,7 +176,6 @@ impl Reviewed {
         }
     }
 
-    /// An operation by its name.
     pub fn operation(&self, id: &str) -> Option<&Operation> {
         self.operations.iter().find(|operation| operation.id == id)
     }
@@ -266,7 +261,6 @@ impl ReviewResult {
             .max()
     }
 
-    /// The result in one sentence.
     pub fn summary(&self) -> String {
         let conflicts = counted(self.conflicts.len(), "conflict");
         if self.operations.is_empty() {
@@ -289,7 +283,6 @@ impl ReviewResult {
     }
 }
 
-/// `1 conflict`, `2 conflicts`.
 pub fn counted(count: usize, word: &str) -> String {
     format!("{count} {word}{}", if count == 1 { "" } else { "s" })
 }

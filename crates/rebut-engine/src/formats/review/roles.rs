@@ -9,7 +9,6 @@ use crate::{
     formats::casting::{Casting, Wanted, named_or},
 };
 
-/// Who applies what was merged.
 pub const EDITOR: &str = "editor";
 /// Who judges the debate between reviewers.
 pub const JUDGE: &str = "judge";

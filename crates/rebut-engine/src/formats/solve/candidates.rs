@@ -17,14 +17,10 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::{fmt::Write, sync::Arc};
 
-/// One candidate.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Candidate {
-    /// Whose it is.
     pub owner: Arc<str>,
-    /// Its neutral name, `C1`.
     pub label: String,
-    /// The code as it stands.
     pub code: String,
     /// How it works, in its author's words.
     pub approach: String,
@@ -32,13 +28,9 @@ pub struct Candidate {
     pub turn: Arc<str>,
     /// The number of its last version; 0 before the first.
     pub version: u32,
-    /// What the version before held.
     pub(super) before: String,
-    /// Its author's own tests.
     pub own_tests: String,
-    /// What these show.
     pub own: Evidence,
-    /// What the given tests show.
     pub given: Evidence,
     /// How many attempts it took against the given tests.
     pub attempts: u32,
@@ -50,11 +42,8 @@ pub struct Candidate {
     pub lints: Option<u32>,
     /// What its author made of failures.
     pub reflections: Vec<Reflected>,
-    /// What others hold against it.
     pub claims: Vec<Claimed>,
-    /// Attacks on it.
     pub attacks: Vec<Attack>,
-    /// What hooks found.
     pub findings: Vec<String>,
 }
 
@@ -109,7 +98,6 @@ pub struct Attack {
 }
 
 impl Candidate {
-    /// A candidate without code.
     pub fn new(owner: &Arc<str>, label: String) -> Self {
         Self {
             owner: owner.clone(),
@@ -165,7 +153,6 @@ impl Candidate {
             .collect()
     }
 
-    /// Attacks that stand.
     pub fn open_attacks(&self) -> impl Iterator<Item = &Attack> {
         self.attacks
             .iter()
@@ -241,7 +228,6 @@ impl Attack {
 }
 
 impl Claimed {
-    /// How it stands, in words.
     pub fn standing(&self, owners_were_asked: bool) -> String {
         let mended = if self.mended {
             ", mended in a later version"

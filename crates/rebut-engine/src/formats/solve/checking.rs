@@ -99,7 +99,6 @@ fn each_once<'a>(
 }
 
 impl Questions {
-    /// Checks and normalises.
     pub fn check(&mut self) -> Result<(), String> {
         share("confidence", self.confidence)?;
         few("questions", &self.questions)?;
@@ -137,7 +136,6 @@ impl Planned {
         Plan::new(self.tasks.iter().map(task).collect()).map_err(|error| error.to_string())
     }
 
-    /// Checks.
     pub fn check(&mut self) -> Result<(), String> {
         few("tasks", &self.tasks)?;
         self.tasks
@@ -148,7 +146,6 @@ impl Planned {
 }
 
 impl Draft {
-    /// Checks and normalises.
     pub fn check(&mut self) -> Result<(), String> {
         filled("code", &self.code)?;
         filled("tests", &self.tests)?;
@@ -159,7 +156,6 @@ impl Draft {
 }
 
 impl Proposal {
-    /// Checks and normalises.
     pub fn check(&mut self) -> Result<(), String> {
         filled("code", &self.code)?;
         unfenced(&mut self.code);
@@ -168,7 +164,6 @@ impl Proposal {
 }
 
 impl Reflection {
-    /// Checks.
     pub fn check(&mut self) -> Result<(), String> {
         filled("root_cause", &self.root_cause)?;
         filled("what_to_change", &self.what_to_change)?;
@@ -177,7 +172,6 @@ impl Reflection {
 }
 
 impl Lesson {
-    /// Checks.
     pub fn check(&mut self) -> Result<(), String> {
         filled("lesson", &self.lesson)?;
         filled("applies_to", &self.applies_to)
@@ -220,7 +214,6 @@ impl Answers {
 }
 
 impl Improvement {
-    /// Checks and normalises.
     pub fn check(&mut self) -> Result<(), String> {
         if self.changed {
             filled("code", &self.code)?;
@@ -282,7 +275,6 @@ impl Rulings {
 }
 
 impl Contrast {
-    /// Checks and normalises.
     pub fn check(&mut self) -> Result<(), String> {
         filled("tests", &self.tests)?;
         unfenced(&mut self.tests);

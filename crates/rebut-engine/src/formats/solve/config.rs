@@ -43,7 +43,6 @@ impl Phase {
         Self::Convergence,
     ];
 
-    /// What users type.
     pub fn name(self) -> &'static str {
         match self {
             Self::Dehallucination => "dehallucination",
@@ -237,7 +236,6 @@ impl Config {
         Ok(config)
     }
 
-    /// Whether a phase is held.
     pub fn holds(&self, phase: Phase) -> bool {
         self.phases.contains(&phase)
     }

@@ -12,17 +12,14 @@ use std::{collections::BTreeSet, fmt::Write};
 /// What is known of a piece of code by one file of tests.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub enum Evidence {
-    /// There are no tests.
     #[default]
     NoTests,
     /// There are tests, but nothing ran.
     NotRun(String),
-    /// They ran.
     Ran(Box<Ran>),
 }
 
 impl Evidence {
-    /// What a run gave.
     pub fn of(completed: &RunCompleted) -> Self {
         match completed.result() {
             Ok(ran) => Self::Ran(Box::new(ran.clone())),
@@ -119,7 +116,6 @@ impl Evidence {
         }
     }
 
-    /// In a few words.
     pub fn words(&self) -> String {
         match self {
             Self::NoTests => "no tests".to_owned(),

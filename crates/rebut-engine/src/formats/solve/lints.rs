@@ -6,11 +6,9 @@ use crate::sandbox::{End, Ran};
 use serde::Deserialize;
 use std::{collections::BTreeMap, sync::LazyLock};
 
-/// What looks at code.
 #[derive(Clone, Debug, PartialEq, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Linter {
-    /// The command.
     pub argv: Vec<String>,
     #[serde(default)]
     counts: Vec<String>,

@@ -7,7 +7,6 @@ const BRANCHES: &[&str] = &[
     "if", "elif", "for", "while", "case", "match", "switch", "catch", "except", "when", "select",
     "and", "or", "until",
 ];
-/// Signs that do the same.
 const BRANCH_SIGNS: &[&str] = &["&&", "||", "?."];
 
 /// Counts lines, branches and nesting. Comments of a whole line are no code; words in strings are

@@ -207,7 +207,6 @@ impl Rules for Solve {
     }
 }
 
-/// The rules.
 pub async fn run(debate: &Debate, input: Input, config: Config) -> Result<Outcome, Stop> {
     let mut setup = Setup::of(debate, input, config)?;
     let mut ledger = Ledger::new(debate, &setup);

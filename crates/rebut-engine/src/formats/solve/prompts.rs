@@ -176,13 +176,9 @@ const TEST_HINTS: &[(&str, &str)] = &[
 
 /// The setup of a debate: its input and settings, checked, and what prompts need of them.
 pub struct Setup {
-    /// What was asked.
     pub input: Input,
-    /// The settings.
     pub config: Config,
-    /// Who does what.
     pub roles: Roles,
-    /// The plan, for whoever writes.
     pub plan: String,
     /// How the phases before went, for the next.
     pub so_far: String,
@@ -230,7 +226,6 @@ impl Setup {
         self.known = known(&self.input, clarified);
     }
 
-    /// What is open?
     pub fn clarify(
         &self,
         debate: &Debate,
@@ -251,7 +246,6 @@ impl Setup {
         )
     }
 
-    /// Answers, please; `questions` by name.
     pub fn instruct(
         &self,
         debate: &Debate,
@@ -384,7 +378,6 @@ impl Setup {
         )
     }
 
-    /// A lesson, please.
     pub fn learn(
         &self,
         debate: &Debate,
@@ -408,7 +401,6 @@ impl Setup {
         )
     }
 
-    /// What is wrong with these?
     pub fn critique(
         &self,
         debate: &Debate,
@@ -471,7 +463,6 @@ impl Setup {
         )
     }
 
-    /// A better version?
     pub fn optimize(
         &self,
         debate: &Debate,
@@ -491,7 +482,6 @@ impl Setup {
         )
     }
 
-    /// How can these be broken?
     pub fn strike(
         &self,
         debate: &Debate,
@@ -530,7 +520,6 @@ impl Setup {
         )
     }
 
-    /// A patch, please.
     pub fn defend(
         &self,
         debate: &Debate,
@@ -611,7 +600,6 @@ impl Setup {
         )
     }
 
-    /// Which is the best?
     pub fn rank(
         &self,
         debate: &Debate,

@@ -24,7 +24,6 @@ use serde::Deserialize;
 use serde_json::json;
 use std::fmt::Write;
 
-/// How solve debates are read.
 pub const READING: Reading = Reading {
     shortfall,
     ..Reading::of(heading, lines, transcript)

@@ -164,7 +164,6 @@ pub enum Severity {
 }
 
 impl Severity {
-    /// The word.
     pub fn as_str(self) -> &'static str {
         match self {
             Self::Minor => "minor",
@@ -365,7 +364,6 @@ form!(
 );
 
 impl Rated {
-    /// The points with their names.
     pub fn points(&self) -> [(&'static str, f64); 5] {
         [
             ("correctness", self.correctness),

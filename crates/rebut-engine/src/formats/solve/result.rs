@@ -107,7 +107,6 @@ pub struct CandidateResult {
     pub quality: Option<f64>,
 }
 
-/// The result of a ledger.
 pub(super) fn of(setup: &Setup, ledger: &Ledger, hidden: &Evidence) -> SolveResult {
     let winner = ledger
         .choice
@@ -182,9 +181,7 @@ fn candidate(setup: &Setup, one: &Candidate, ledger: &Ledger) -> CandidateResult
 /// What tests show of code. Nothing that did not run shows anything.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Proof {
-    /// There are none.
     NoTests,
-    /// All of them hold.
     Held,
     /// There are some, but they did not run.
     NotRun,
@@ -210,14 +207,12 @@ impl Proof {
         }
     }
 
-    /// The worse of two.
     fn and(self, other: Self) -> Self {
         self.max(other)
     }
 }
 
 impl SolveResult {
-    /// The winner among the candidates.
     pub fn winning(&self) -> Option<&CandidateResult> {
         let winner = self.winner.as_ref()?;
         self.candidates.iter().find(|one| one.owner == *winner)
@@ -229,7 +224,6 @@ impl SolveResult {
         given.and(Proof::of(self.hidden, &self.hidden_words))
     }
 
-    /// One sentence.
     pub fn summary(&self) -> String {
         let Some(winner) = self.winning() else {
             return "nobody wrote any code".to_owned();

@@ -3,22 +3,15 @@
 
 use crate::agent::Agent;
 
-/// What an agent does.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Duty {
-    /// Writes candidates.
     Make,
-    /// Looks for what is wrong.
     Criticise,
-    /// Attacks with tests.
     Attack,
-    /// Patches what was attacked.
     Defend,
     /// Writes tests that tell candidates apart.
     Test,
-    /// Rules and rates.
     Judge,
-    /// Answers questions about the task.
     Instruct,
 }
 
@@ -44,19 +37,14 @@ const DUTIES: &[(&str, &[Duty])] = &[
 /// Who sits where; agents by reference, in the order of the panel.
 #[derive(Clone, Debug)]
 pub struct Roles {
-    /// Who writes candidates; never empty.
     pub makers: Vec<Agent>,
-    /// Who criticises others' candidates.
     pub critics: Vec<Agent>,
-    /// Who attacks others' candidates.
     pub reds: Vec<Agent>,
     /// Who patches; the owner of a candidate where there is none.
     pub blue: Option<Agent>,
     /// Who writes tests that tell candidates apart.
     pub tester: Agent,
-    /// Who rules and rates.
     pub judge: Option<Agent>,
-    /// Who asks about the task.
     pub asker: Agent,
     /// Who answers; nobody in a panel of one.
     pub instructor: Option<Agent>,

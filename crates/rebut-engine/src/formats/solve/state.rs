@@ -25,28 +25,18 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::{collections::BTreeMap, sync::Arc};
 
-/// Where the debate stands.
 #[derive(Default)]
 pub struct Ledger {
-    /// Everybody's neutral name.
     labels: Vec<(Arc<str>, String)>,
     /// The candidates there are, by their neutral names.
     pub candidates: Vec<Candidate>,
-    /// What was clarified.
     pub clarified: Vec<Clarification>,
-    /// How the phases went.
     pub phases: Vec<PhaseHeld>,
-    /// Lessons drawn.
     pub lessons: Vec<Drawn>,
-    /// What hooks said.
     pub hooks: Vec<HookRun>,
-    /// Where candidates differ.
     pub differences: Vec<Difference>,
-    /// Why versions were refused.
     pub refusals: Vec<String>,
-    /// The judge's rubric.
     pub rubric: Vec<Rated>,
-    /// What was chosen.
     pub choice: Option<Choice>,
     /// Why nothing could run, where that is so.
     pub refused: Option<String>,
@@ -55,7 +45,6 @@ pub struct Ledger {
     linted: BTreeMap<[u8; 32], Option<u32>>,
     /// Whether there turned out to be no linter here.
     unlinted: bool,
-    /// Attacks so far.
     pub attacks: u32,
 }
 
@@ -76,7 +65,6 @@ pub struct PhaseHeld {
 
 /// What a phase says of itself at its end.
 pub struct Happened {
-    /// In words.
     pub words: String,
     /// Whether that is what was expected.
     pub as_expected: bool,
@@ -120,9 +108,7 @@ pub struct HookRun {
 /// Which candidate was chosen, and how.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Choice {
-    /// Its owner.
     pub owner: Arc<str>,
-    /// How, in words.
     pub by: String,
     /// The count, where there was one.
     pub count: Option<Count>,
@@ -130,18 +116,13 @@ pub struct Choice {
 
 /// What is to be run on whose code.
 pub struct Trial {
-    /// Whose.
     pub owner: Arc<str>,
-    /// The code.
     pub code: String,
-    /// The tests; blank for none.
     pub tests: String,
-    /// How they are written.
     pub style: Option<Style>,
 }
 
 impl Ledger {
-    /// Nothing yet.
     pub fn new(debate: &Debate, setup: &Setup) -> Self {
         let makers: Vec<Arc<str>> = setup
             .roles
@@ -155,14 +136,12 @@ impl Ledger {
         }
     }
 
-    /// Somebody's candidate.
     pub fn of(&self, owner: &str) -> Option<&Candidate> {
         self.candidates
             .iter()
             .find(|candidate| &*candidate.owner == owner)
     }
 
-    /// Somebody's candidate, to change.
     pub fn of_mut(&mut self, owner: &str) -> Option<&mut Candidate> {
         self.candidates
             .iter_mut()
@@ -292,7 +271,6 @@ impl Ledger {
         Ok(evidence)
     }
 
-    /// Closes a phase.
     pub fn close(&mut self, phase: Phase, expected: String, happened: Happened) {
         let Happened { words, as_expected } = happened;
         self.phases.push(PhaseHeld {

@@ -11,21 +11,15 @@ use serde::{Deserialize, Deserializer, Serialize, Serializer, de::Error as _};
 use serde_json::{Map, Value, json};
 use std::borrow::Cow;
 
-/// A call, or a reply.
 #[derive(Debug, PartialEq)]
 pub enum Spoken<R> {
-    /// A tool is wanted.
     Call(Call),
-    /// The reply.
     Reply(R),
 }
 
-/// A tool that is wanted.
 #[derive(Debug, PartialEq, Serialize)]
 pub struct Call {
-    /// Which.
     pub tool: String,
-    /// What it is given.
     pub arguments: Value,
 }
 

@@ -12,7 +12,6 @@ use crate::{
     view::{RoundView, View},
 };
 
-/// Whether anything was counted.
 pub fn is_there(view: &View) -> bool {
     counted(view).next().is_some()
 }

@@ -45,7 +45,6 @@ pub fn agent_row(page: &mut Markup, view: &View, place: usize, agent: &Agent) {
     });
 }
 
-/// Writes cost and record.
 pub fn write(page: &mut Markup, view: &View, started: &Started) {
     section(page, "record", "Cost and record", |page| {
         if let Some(robust) = robustness(view) {

@@ -6,9 +6,7 @@ use super::markup::Markup;
 /// How somebody, or something, is drawn.
 #[derive(Clone, Copy)]
 pub struct Look {
-    /// The class of its hue.
     pub hue: &'static str,
-    /// The dashes of its line.
     pub dash: &'static str,
     shape: &'static [(f64, f64)],
 }

@@ -14,12 +14,10 @@ pub struct Markup {
 pub type Attribute<'a> = (&'static str, &'a str);
 
 impl Markup {
-    /// The finished text.
     pub fn finish(self) -> String {
         self.text
     }
 
-    /// Opens an element.
     pub fn open(&mut self, name: &'static str, attributes: &[Attribute<'_>]) {
         self.begin(name, attributes);
         self.text.push('>');
@@ -35,7 +33,6 @@ impl Markup {
         }
     }
 
-    /// An element that holds nothing.
     pub fn empty(&mut self, name: &'static str, attributes: &[Attribute<'_>]) {
         self.begin(name, attributes);
         self.text.push_str("/>");

@@ -467,7 +467,6 @@ fn panel(page: &mut Markup, view: &View, started: &Started) {
     });
 }
 
-/// A name with its mark.
 fn named(page: &mut Markup, place: usize, name: &str) {
     Look::of(place).key(page, name);
     page.line(name);

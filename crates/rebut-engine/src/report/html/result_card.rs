@@ -11,7 +11,6 @@ pub trait ResultCard {
     /// Whether there is something to give reasons for.
     fn has_reasons(&self) -> bool;
 
-    /// Writes the section of reasons.
     fn reasons(&self, page: &mut Markup);
 }
 

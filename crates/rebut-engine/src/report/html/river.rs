@@ -13,9 +13,7 @@ use std::collections::BTreeMap;
 pub struct River {
     /// What can be held: its name and what it stands for.
     pub lanes: Vec<(String, String)>,
-    /// The rounds.
     pub columns: Vec<Column>,
-    /// One per agent.
     pub tracks: Vec<Track>,
     /// Every change of mind, in order.
     pub moves: Vec<Move>,
@@ -23,11 +21,8 @@ pub struct River {
     pub won: Option<usize>,
 }
 
-/// One round.
 pub struct Column {
-    /// Its number.
     pub round: u32,
-    /// What is done in it.
     pub phase: String,
     /// Whether everybody answers anew in it, whatever it said before.
     pub is_anew: bool,
@@ -37,21 +32,16 @@ pub struct Column {
 
 /// Where one agent was in each round.
 pub struct Track {
-    /// Who.
     pub agent: String,
     /// Its place in the panel, which says how it is drawn.
     pub place: usize,
-    /// By column.
     pub stops: Vec<RiverStop>,
 }
 
-/// An agent in one round.
 pub enum RiverStop {
-    /// It held this.
     Held(Held),
     /// It was asked and is missing, for this reason.
     Missing(String),
-    /// It was not asked.
     Silent,
 }
 
@@ -61,31 +51,22 @@ pub struct Held {
     pub lane: usize,
     /// How sure it said it was.
     pub confidence: f64,
-    /// In its words.
     pub summary: String,
 }
 
-/// A change of mind.
 pub struct Move {
-    /// Whose: the track's place.
     pub track: usize,
-    /// In which column.
     pub column: usize,
     /// From which lane to which. Where it does not count, the second is what the agent said.
     pub lanes: (usize, usize),
-    /// Whether it counts.
     pub counts: bool,
     /// The claims it names: who said them in which column, their names and words.
     pub causes: Vec<Cause>,
-    /// Why, in the agent's words.
     pub reason: String,
 }
 
-/// A claim that moved somebody.
 pub struct Cause {
-    /// The claim's name.
     pub claim: ClaimId,
-    /// What it says.
     pub text: String,
     /// The track and column it was said in.
     pub said: (usize, usize),

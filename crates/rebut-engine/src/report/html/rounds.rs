@@ -11,7 +11,6 @@ use crate::{
     view::{RoundView, View},
 };
 
-/// Writes all rounds.
 pub fn write(page: &mut Markup, view: &View) {
     let claims = Claims::of(view);
     page.within("section", &[("id", "transcript")], |page| {

@@ -10,11 +10,8 @@ use crate::{
     view::View,
 };
 
-/// How one category's score went.
 pub struct Slope {
-    /// Which score.
     pub category: String,
-    /// Before and after all verdicts.
     pub score: (f64, f64),
     /// The confidence in it before and after.
     pub confidence: (f64, f64),

@@ -20,7 +20,6 @@ fn rgb(hex: &str) -> [f64; 3] {
     [part(1), part(3), part(5)]
 }
 
-/// By the rule of WCAG.
 fn contrast(one: [f64; 3], other: [f64; 3]) -> f64 {
     let linear = |part: f64| {
         if part <= 0.04045 {

@@ -40,7 +40,6 @@ fn face(format: &str, outcome: &Outcome, decides: bool) -> (&'static str, String
     }
 }
 
-/// Writes the card.
 pub fn write(page: &mut Markup, view: &View, started: &Started) {
     let Some(outcome) = &view.outcome else {
         return open(page, view);
@@ -231,7 +230,6 @@ fn sureness(page: &mut Markup, view: &View, last: &[(&str, &Position)], won: &st
     });
 }
 
-/// Contested: equal cards, nothing preselected.
 fn sides(
     page: &mut Markup,
     view: &View,
@@ -352,7 +350,6 @@ fn warnings(page: &mut Markup, view: &View, started: &Started, outcome: &Outcome
     }
 }
 
-/// What people said of it.
 fn people(page: &mut Markup, view: &View) {
     let mut line = |what: &str, by: &str, option: &str, reason: &str| {
         let why = if reason.trim().is_empty() {

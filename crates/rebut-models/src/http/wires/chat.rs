@@ -116,7 +116,6 @@ struct Completion<'a> {
 
 #[derive(Deserialize)]
 struct Choice<'a> {
-    /// In a whole answer.
     #[serde(default)]
     message: Option<Message>,
     /// In a stream; a few servers send both, and then this is the new part.

@@ -142,7 +142,6 @@ struct Feedback {
     block_reason: Option<String>,
 }
 
-/// Reasons that mean a filter.
 const FILTERS: &[&str] = &[
     "SAFETY",
     "RECITATION",

@@ -22,13 +22,10 @@ use serde::{Deserialize, Serialize};
 
 /// What a wire format is. The same functions serve every endpoint that speaks it.
 pub(crate) struct Wire {
-    /// Its name in configurations.
     pub name: &'static str,
-    /// What an answer is called.
     pub answers_with: &'static str,
     /// The header of the key, and what stands before the key in it.
     pub key_header: (&'static str, &'static str),
-    /// Headers of every request.
     pub headers: &'static [(&'static str, &'static str)],
     /// Where a model is asked, below the base URL; the second argument says whether the answer is
     /// to be streamed.
@@ -50,7 +47,6 @@ pub(crate) struct Wire {
     pub read: fn(&str, &mut Outcome) -> Result<bool, Unread>,
     /// Reads an event of a stream. `true` when the answer ends with it.
     pub event: fn(&str, &mut Outcome) -> Result<bool, Unread>,
-    /// How a stream ends.
     pub ending: Ending,
 }
 
@@ -65,7 +61,6 @@ pub(crate) enum Ending {
     Counts,
 }
 
-/// Every wire.
 const WIRES: &[(WireKind, Wire)] = &[
     (WireKind::Chat, chat::WIRE),
     (WireKind::Responses, responses::WIRE),
@@ -100,7 +95,6 @@ impl WireKind {
     }
 }
 
-/// What is to be written.
 pub(crate) struct Ask<'a> {
     pub request: &'a Request<'a>,
     pub manner: &'a Manner,
@@ -216,9 +210,7 @@ pub(crate) enum End {
 
 /// Why something could not be read as part of an answer.
 pub(crate) enum Unread {
-    /// It is something else.
     Foreign,
-    /// It is an error.
     Reported(Box<Reported>),
 }
 

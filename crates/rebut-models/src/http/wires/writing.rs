@@ -3,7 +3,6 @@
 use rebut_engine::reply::Schema;
 use std::fmt::Display;
 
-/// Adds JSON as it stands.
 pub(super) fn push(body: &mut Vec<u8>, json: &str) {
     body.extend_from_slice(json.as_bytes());
 }

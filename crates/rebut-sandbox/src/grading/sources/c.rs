@@ -28,7 +28,6 @@ pub(in super::super) fn plan_c(
     plan(job, tests, tools, "c", &["-std=gnu17"])
 }
 
-/// The same for C++.
 pub(in super::super) fn plan_cpp(
     job: &Job,
     tests: &Tests,
@@ -151,7 +150,6 @@ fn plan(
     })
 }
 
-/// What is needed to build.
 struct Build<'a> {
     job: &'a Job,
     tests: &'a Tests,
@@ -189,7 +187,6 @@ impl Build<'_> {
         ]
     }
 
-    /// The program of the code.
     fn code_side(&self, surface: &[surface::Function]) -> Step {
         let (code, wire) = (self.named("solution"), self.named("rebut_wire"));
         let mut files = self.wire();

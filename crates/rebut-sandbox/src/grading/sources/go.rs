@@ -19,7 +19,6 @@ use rebut_engine::sandbox::{Job, Tests};
 
 const MODULE: &str = "module solution\n\ngo 1.18\n";
 
-/// What is built and run.
 pub(in super::super) fn plan(job: &Job, tests: &Tests, tools: &Toolchain) -> Result<Plan, String> {
     let (names, package) = find(&tests.text);
     let package = package.ok_or("the tests have no package clause")?;

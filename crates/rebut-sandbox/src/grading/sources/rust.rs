@@ -21,7 +21,6 @@ use crate::{Given, languages::Toolchain};
 use rebut_engine::sandbox::{Job, Tests};
 use std::collections::BTreeSet;
 
-/// What is built and run.
 pub(in super::super) fn plan(job: &Job, tests: &Tests, tools: &Toolchain) -> Result<Plan, String> {
     let text = open(&tests.text);
     let found = find(&text);
@@ -55,7 +54,6 @@ pub(in super::super) fn plan(job: &Job, tests: &Tests, tools: &Toolchain) -> Res
 
 /// The tests, and how they are put together with what they test.
 struct Layout<'a> {
-    /// Their text, opened.
     text: &'a str,
     found: &'a [Test],
     /// Whether they are a module of the code.
@@ -330,7 +328,6 @@ fn check_words(code: &str, tests: &BTreeSet<&str>) -> Result<(), String> {
     Ok(())
 }
 
-/// One test function.
 struct Test {
     path: String,
     /// The panic that is wanted: the text that must be in its words, as it is written.

@@ -12,7 +12,6 @@ use super::{
 };
 use std::collections::BTreeSet;
 
-/// Words around commands.
 const AROUND: &[&str] = &[
     "if", "then", "else", "elif", "fi", "while", "until", "do", "done", "{", "}", "!", "time",
 ];
@@ -380,7 +379,6 @@ impl Script {
         }
     }
 
-    /// A command by its name.
     fn named(&mut self, name: &Word, rest: &[&Word], is_fed: bool) -> Option<()> {
         if is_code(name) {
             self.calls += 1;

@@ -27,9 +27,7 @@ const SYSTEM: &[&str] = &[
 /// The variables of a script that may hold what the code said.
 pub(super) struct Origins {
     foreign: BTreeSet<String>,
-    /// Variables that the script sets.
     set: BTreeSet<String>,
-    /// What functions are called with.
     arguments: bool,
 }
 
@@ -164,7 +162,6 @@ pub(in super::super) struct Read {
     paths: BTreeSet<String>,
     /// Whether some of them are not written out.
     others: bool,
-    /// What it writes to.
     targets: BTreeSet<String>,
     /// What it copies to, and the like.
     made: BTreeSet<String>,
@@ -182,7 +179,6 @@ pub(in super::super) enum Meant {
     /// The script knows a file of that name: it would write into the folder, or not at all, and
     /// compare with what lies there.
     File,
-    /// That cannot be told.
     Unknown,
 }
 

@@ -7,14 +7,12 @@ pub(super) enum Token {
     Word(Word),
     /// An operator, or the end of a line (`\n`).
     Operator(&'static str),
-    /// `((…))`, the text in it.
     Arithmetic(String),
 }
 
 /// One word as it is written.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub(super) struct Word {
-    /// All of it.
     pub raw: String,
     /// Without its quotes, where nothing in it is expanded.
     pub plain: Option<String>,
@@ -27,11 +25,9 @@ pub(super) struct Word {
     pub globs: bool,
     /// The commands it runs: `$(…)` and `<(…)`.
     pub commands: Vec<String>,
-    /// The arithmetic in it.
     pub arithmetic: Vec<String>,
 }
 
-/// Longer ones first.
 const OPERATORS: &[&str] = &[
     "\n", ";;", "&&", "||", "|&", "|", "&>>", "&>", "&", ";", "<<<", "<<-", "<<", "<&", "<>", "<",
     ">>", ">&", ">|", ">", "(", ")",
@@ -109,7 +105,6 @@ impl<'a> Reader<'a> {
         }
     }
 
-    /// `<(…)`, which is a word.
     fn is_substitution(&self) -> bool {
         self.rest().starts_with("<(")
     }

@@ -8,7 +8,6 @@ pub(super) struct Token<'a> {
     pub at: usize,
 }
 
-/// What a language writes differently.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Dialect {
     Rust,
@@ -127,7 +126,6 @@ pub(super) fn quoted(rest: &str, quote: char) -> usize {
     rest.len()
 }
 
-/// Rust's `r"…"`, `r#"…"#`, `b"…"`, `br"…"`.
 fn raw(rest: &str) -> Option<usize> {
     let body = rest.strip_prefix('b').unwrap_or(rest);
     let before = rest.len() - body.len();
@@ -146,7 +144,6 @@ fn raw(rest: &str) -> Option<usize> {
     )
 }
 
-/// C++'s `R"mark(…)mark"`.
 fn raw_c(rest: &str) -> Option<usize> {
     let open = rest.find('(')?;
     let close = format!("){}\"", &rest[2..open]);

@@ -6,7 +6,6 @@ use serde_json::{Value, json};
 
 /// One way to get a program for a problem.
 pub struct Arm {
-    /// What users type.
     pub name: &'static str,
     /// How it comes to a program.
     pub how: How,
@@ -16,13 +15,11 @@ pub struct Arm {
 pub enum How {
     /// From the data alone; nobody is asked.
     Made(fn(&Problem) -> Result<String, String>),
-    /// By a debate.
     Debated(Debated),
 }
 
 /// A debate that ends with a program.
 pub struct Debated {
-    /// Its format.
     pub format: &'static str,
     /// The roles of who writes, when nobody says otherwise.
     pub usual: &'static [&'static str],
@@ -32,10 +29,8 @@ pub struct Debated {
     pub program: fn(&Value) -> Option<&str>,
 }
 
-/// One agent that writes code.
 const ALONE: &[&str] = &["generator"];
 
-/// Every arm there is.
 pub const ARMS: &[Arm] = &[
     Arm {
         name: "oracle",
@@ -75,7 +70,6 @@ pub const ARMS: &[Arm] = &[
 ];
 
 impl Arm {
-    /// The arm of that name.
     pub fn named(name: &str) -> Option<&'static Self> {
         ARMS.iter().find(|arm| arm.name == name)
     }

@@ -11,49 +11,37 @@ use std::{collections::BTreeMap, path::Path};
 /// What a bench is: only results of the same may stand in one file.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Header {
-    /// The suite's name.
     pub suite: String,
     /// The hash of the data, unpacked.
     pub data: Hash,
     /// Seconds the tests of a program have.
     pub seconds: u32,
-    /// Its arms.
     pub arms: BTreeMap<String, Pinned>,
 }
 
-/// What shapes an arm's programs.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Pinned {
-    /// Who writes, with the model.
     pub agents: Vec<Value>,
-    /// The settings.
     pub config: Value,
 }
 
 /// What came of one problem in one arm.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Row {
-    /// The problem.
     pub problem: String,
-    /// The arm.
     pub arm: String,
     /// The debate, where there was one.
     pub debate: Option<DebateId>,
-    /// How it was scored.
     pub verdict: Verdict,
     /// Why, in one line; empty for a pass.
     pub why: String,
-    /// Tests that held.
     pub passed: usize,
-    /// Tests there were.
     pub tests: usize,
     /// Whether the program ran in the process that judged it: then a hostile program could have
     /// forged its pass.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub shared_process: bool,
-    /// Calls made.
     pub calls: u32,
-    /// Tokens used.
     pub tokens: u64,
     /// US dollars; null when a price is unknown.
     pub cost: Option<f64>,
@@ -61,7 +49,6 @@ pub struct Row {
     pub ms: u64,
 }
 
-/// One line of the file.
 #[derive(Debug, Serialize, Deserialize)]
 #[serde(tag = "line", rename_all = "snake_case")]
 enum Line {
@@ -81,13 +68,11 @@ enum Line {
     Result(Row),
 }
 
-/// Which problem in which arm.
 pub type Key = (String, String);
 
 /// What is known so far. Without a file it is known to this run only.
 pub struct Book {
     results: Option<Results>,
-    /// What is scored.
     pub rows: BTreeMap<Key, Row>,
     /// Debates that were begun, by what for; the last one counts.
     pub begun: BTreeMap<Key, DebateId>,
@@ -128,7 +113,6 @@ impl Book {
         Ok(book)
     }
 
-    /// Records that a debate begins.
     pub fn begin(&mut self, key: &Key, debate: DebateId) -> Result<(), CliError> {
         self.begun.insert(key.clone(), debate);
         self.write(&Line::Begun {

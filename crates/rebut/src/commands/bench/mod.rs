@@ -61,7 +61,6 @@ const CUSTOM: Suite = Suite {
     forms: &[Form::Custom],
 };
 
-/// `rebut bench`.
 pub async fn run(global: &GlobalArgs, command: BenchCommand) -> Result<u8, CliError> {
     match command {
         BenchCommand::Recorded(args) => recorded::run(&args),
@@ -329,7 +328,6 @@ fn cells<'a>(problems: &'a [Problem], ready: &'a [Ready]) -> Result<Vec<Cell<'a>
 }
 
 impl End {
-    /// Why it is not complete.
     fn words(&self, kept: bool) -> Option<String> {
         match self {
             Self::Complete => None,

@@ -15,7 +15,6 @@ use rebut_engine::{
 };
 use std::fmt::Write;
 
-/// `rebut bench recorded`.
 pub fn run(args: &RecordedArgs) -> Result<u8, CliError> {
     let mut tables: Vec<Table> = Vec::new();
     for file in &args.files {

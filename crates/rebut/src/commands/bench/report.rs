@@ -14,40 +14,30 @@ use rebut_engine::{
 use serde::Serialize;
 use std::{collections::BTreeMap, fmt::Write};
 
-/// All of it.
 #[derive(Debug, Serialize)]
 pub struct Report {
-    /// The suite's name.
     pub suite: String,
     /// The hash of the data, unpacked.
     pub data: Hash,
-    /// Problems that were asked for.
     pub problems: usize,
     /// Whether the built-in rehearsal wrote programs instead of models: then they say nothing of
     /// any model.
     pub rehearsal: bool,
     /// Why it is not complete; null when it is.
     pub unfinished: Option<String>,
-    /// Each arm.
     pub arms: Vec<Score>,
-    /// Arms side by side.
     pub pairs: Vec<Pair>,
-    /// Each problem in each arm.
     pub results: Vec<Row>,
 }
 
-/// What one arm did.
 #[derive(Debug, PartialEq, Serialize)]
 pub struct Score {
-    /// Its name.
     pub arm: String,
     /// Whether the built-in rehearsal wrote its programs.
     pub rehearsal: bool,
-    /// Problems with a result.
     pub scored: usize,
     /// Problems without one yet: they count for nothing.
     pub missing: usize,
-    /// How many ended how.
     pub verdicts: BTreeMap<Verdict, usize>,
     /// Passes that the program could have forged, since it ran in the process that judged it.
     #[serde(skip_serializing_if = "is_zero")]
@@ -55,9 +45,7 @@ pub struct Score {
     /// The share of scored problems that passed, with Wilson's 95 % interval; null when none is
     /// scored.
     pub pass_at_1: Option<Measured>,
-    /// Calls made.
     pub calls: u64,
-    /// Tokens used.
     pub tokens: u64,
     /// US dollars; null when a price is unknown.
     pub cost: Option<f64>,
@@ -66,27 +54,19 @@ pub struct Score {
 /// Two arms at the problems both have a result for.
 #[derive(Debug, PartialEq, Serialize)]
 pub struct Pair {
-    /// The one that is compared.
     pub arm: String,
-    /// With which.
     pub with: String,
     /// Problems with a result in both.
     pub problems: usize,
-    /// Passed in both.
     pub both: u64,
-    /// Passed in `arm` only.
     pub gained: u64,
-    /// Passed in `with` only.
     pub lost: u64,
-    /// Passed in neither.
     pub neither: u64,
     /// The difference of pass@1, with its paired bootstrap 95 % interval.
     pub difference: Measured,
-    /// McNemar's exact two-sided p.
     pub p: f64,
     /// Whether both made as many calls at these problems.
     pub equal_calls: bool,
-    /// What they took, in words.
     pub budgets: String,
 }
 
@@ -222,7 +202,6 @@ fn budgets(
 /// A column: its heading, its width, and what it says of an arm.
 type Column = (&'static str, usize, fn(&Score) -> String);
 
-/// The columns of the table.
 const COLUMNS: &[Column] = &[
     ("arm", 8, |score| score.arm.clone()),
     ("pass@1", 19, |score| {
@@ -350,7 +329,6 @@ fn forgeable(report: &Report) -> Option<String> {
     })
 }
 
-/// For a terminal.
 pub fn text(report: &Report) -> String {
     let mut text = format!(
         "{}  {} · data {:.12}\n",

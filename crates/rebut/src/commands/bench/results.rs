@@ -56,7 +56,6 @@ impl Results {
         }
     }
 
-    /// Where it is, for messages.
     pub fn path(&self) -> &Path {
         &self.path
     }

@@ -37,43 +37,28 @@ use std::{
     time::{Duration, Instant},
 };
 
-/// One problem in one arm.
 pub struct Cell<'a> {
-    /// The problem.
     pub problem: &'a Problem,
-    /// The arm's name.
     pub arm: &'static str,
-    /// Where its program comes from.
     pub source: Source<'a>,
 }
 
-/// Where a program comes from.
 pub enum Source<'a> {
-    /// It is there.
     Code(String),
-    /// From a debate.
     Debate {
-        /// How its program is found.
         debated: &'a Debated,
-        /// What it is asked.
         input: Value,
-        /// Its settings.
         config: &'a Value,
-        /// Who takes part.
         agents: &'a [Agent],
     },
 }
 
-/// How a bench ended.
 #[derive(Clone, Debug, PartialEq)]
 pub enum End {
-    /// Every problem has a result.
     Complete,
     /// What it may use was used up.
     Limit(String),
-    /// It could not go on.
     Broke(String),
-    /// A person interrupted it.
     Interrupted,
 }
 
@@ -103,7 +88,6 @@ fn refused(refused: Refused) -> CliError {
     CliError::no_model(format!("nothing can be scored: {}", refused.reason)).hint(refused.fix)
 }
 
-/// A bench under way.
 pub struct Runner<'a> {
     desk: Option<Desk>,
     sandbox: Arc<BubbleSandbox>,
@@ -113,7 +97,6 @@ pub struct Runner<'a> {
     quiet: bool,
     book: Mutex<Book>,
     live: Mutex<BTreeSet<DebateId>>,
-    /// Why nothing new begins.
     ending: Mutex<Option<End>>,
     /// What it could not go on with.
     pub broke: Mutex<Option<CliError>>,
@@ -164,7 +147,6 @@ impl<'a> Runner<'a> {
         }
     }
 
-    /// What is scored so far.
     pub fn rows(&mut self) -> &BTreeMap<Key, Row> {
         &self
             .book

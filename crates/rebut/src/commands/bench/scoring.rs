@@ -12,7 +12,6 @@ use serde::{Deserialize, Serialize};
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Verdict {
-    /// Every test held.
     Passed,
     /// A test ran and did not hold.
     Failed,
@@ -25,7 +24,6 @@ pub enum Verdict {
 }
 
 impl Verdict {
-    /// For people.
     pub fn in_words(self) -> &'static str {
         match self {
             Self::Passed => "passed",

@@ -87,7 +87,6 @@ fn aligned<const N: usize>(rows: &[[String; N]]) -> impl Iterator<Item = String>
     })
 }
 
-/// The same for programs.
 pub fn history_document(versions: &[Version], won: Option<u32>) -> Value {
     let rows = versions.iter().map(|version| {
         let (code, changed) = (&version.code, change(versions, version));
@@ -134,7 +133,6 @@ pub fn blame(versions: &[Version], number: u32) -> String {
         .collect()
 }
 
-/// The same for programs.
 pub fn blame_document(versions: &[Version], number: u32) -> Value {
     let Some(version) = versions
         .iter()

@@ -10,10 +10,8 @@ use rebut_models::Registry;
 use serde::Serialize;
 use std::time::Instant;
 
-/// What one model said.
 #[derive(Debug, Serialize)]
 pub struct Probe {
-    /// Who was asked.
     pub model: String,
     /// Whether it answered in the asked form.
     pub ok: bool,
@@ -23,7 +21,6 @@ pub struct Probe {
     pub fault: Option<String>,
     /// Whether its key or login was refused.
     pub refused: bool,
-    /// How long it took.
     pub ms: u64,
     /// US dollars; null when nobody knows.
     pub cost_usd: Option<f64>,

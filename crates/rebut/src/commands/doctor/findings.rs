@@ -25,9 +25,7 @@ pub struct Findings {
     pub keys: Vec<Key>,
     /// Endpoints that can be asked or were configured.
     pub endpoints: Vec<Endpoint>,
-    /// Agent programs that are installed.
     pub clis: Vec<Cli>,
-    /// Endpoints that need no key.
     pub servers: Vec<Local>,
     /// Everybody who can be asked, in order of preference.
     pub models: Vec<Candidate>,
@@ -37,11 +35,8 @@ pub struct Findings {
     pub panel: Panel,
     /// The days on which prices were looked up, by provider.
     pub prices: Vec<Priced>,
-    /// Configuration files in use.
     pub config: Vec<PathBuf>,
-    /// Where debates are kept.
     pub store: Store,
-    /// What holds untrusted code.
     pub sandbox: Held,
     /// Whether a model can be asked; the rehearsal does not count.
     pub usable: bool,
@@ -53,7 +48,6 @@ pub struct Findings {
     pub fixes: Option<Vec<String>>,
 }
 
-/// A provider's key.
 #[derive(Debug, Serialize)]
 pub struct Key {
     pub provider: String,
@@ -61,7 +55,6 @@ pub struct Key {
     pub set: bool,
 }
 
-/// An endpoint.
 #[derive(Debug, Serialize)]
 pub struct Endpoint {
     pub provider: String,
@@ -70,7 +63,6 @@ pub struct Endpoint {
     pub ready: bool,
 }
 
-/// An agent program.
 #[derive(Debug, Serialize)]
 pub struct Cli {
     pub name: String,
@@ -86,31 +78,25 @@ pub struct Cli {
 pub struct Local {
     pub provider: String,
     pub base_url: String,
-    /// Host and port, for people.
     #[serde(skip)]
     pub host: String,
     pub answers: bool,
     pub models: usize,
 }
 
-/// Who would debate.
 #[derive(Debug, Default, Serialize)]
 pub struct Panel {
     /// How it came about, in words.
     pub chosen: String,
-    /// Its models, each once.
     pub models: Vec<String>,
-    /// Their families, each once.
     pub families: Vec<String>,
     /// The family all of several judges are of; null when they differ.
     pub only_family: Option<String>,
-    /// Those without a price.
     pub unpriced: Vec<String>,
     /// Why there is none; null when there is.
     pub problem: Option<String>,
 }
 
-/// When prices were looked up.
 #[derive(Debug, Serialize)]
 pub struct Priced {
     pub provider: String,
@@ -118,7 +104,6 @@ pub struct Priced {
     pub priced_on: Option<String>,
 }
 
-/// Where debates are kept.
 #[derive(Debug, Serialize)]
 pub struct Store {
     /// The data folder; null when there is none.

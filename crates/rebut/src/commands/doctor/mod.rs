@@ -16,7 +16,6 @@ use crate::{
 pub use findings::Findings;
 use rebut_engine::outcome::Ending;
 
-/// `rebut doctor`.
 pub async fn run(global: &GlobalArgs, args: DoctorArgs) -> Result<u8, CliError> {
     let app = App::open(global, &[])?;
     app.clear_left();

@@ -8,7 +8,6 @@ use crate::{
 };
 use rebut_engine::clean::on_one_line;
 
-/// Everything that was found.
 pub fn text(findings: &Findings, paint: Paint) -> String {
     let mut text = String::new();
     let sections: [(&str, Vec<String>); 10] = [

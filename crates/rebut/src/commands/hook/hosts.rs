@@ -6,7 +6,6 @@ use serde_json::{Value, json};
 /// A moment in a coding agent's session.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Moment {
-    /// A session begins.
     Start,
     /// A person has written something to the agent.
     Prompt,
@@ -21,16 +20,12 @@ pub enum Moment {
 /// code is 0.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Form {
-    /// Its model reads them: `hookSpecificOutput.additionalContext`.
     Context,
-    /// The person reads them: `systemMessage`.
     Message,
 }
 
-/// A program that calls.
 #[derive(Debug)]
 pub struct Host {
-    /// What users type.
     pub name: &'static str,
     /// Its own name for each moment, and how it takes words then.
     pub events: [(Moment, &'static str, Form); 3],
@@ -56,7 +51,6 @@ const LIKE_GEMINI: [(Moment, &str, Form); 3] = [
     (Moment::Stop, "AfterAgent", Form::Message),
 ];
 
-/// Every host there is.
 pub const HOSTS: &[Host] = &[
     Host {
         name: "claude",
@@ -77,7 +71,6 @@ pub const HOSTS: &[Host] = &[
 ];
 
 impl Host {
-    /// The host of that name.
     pub fn named(name: &str) -> Option<&'static Self> {
         HOSTS.iter().find(|host| host.name == name)
     }

@@ -52,7 +52,6 @@ struct Told {
     prompt: String,
 }
 
-/// `rebut hook`.
 pub async fn run(global: &GlobalArgs, args: HookArgs) -> Result<u8, CliError> {
     let host = Host::named(&args.host)
         .ok_or_else(|| CliError::failed(format!("there is no host `{}`", args.host)))?;

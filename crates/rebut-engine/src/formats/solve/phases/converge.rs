@@ -68,7 +68,6 @@ pub fn by_evidence<'a>(candidates: &[&'a Candidate]) -> Option<&'a Candidate> {
         .copied()
 }
 
-/// The phase.
 pub async fn converge(
     debate: &Debate,
     setup: &Setup,

@@ -13,12 +13,9 @@ use crate::{
 };
 use std::sync::Arc;
 
-/// Which tests are run.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub enum Which {
-    /// Those of each author.
     Own,
-    /// Those that are given.
     Given,
 }
 

@@ -66,7 +66,6 @@ pub fn owners<'a>(
         .collect()
 }
 
-/// The agent of that name.
 pub fn agent_named<'a>(debate: &'a Debate, name: &Arc<str>) -> Option<&'a Agent> {
     debate.agents().iter().find(|agent| agent.name == *name)
 }

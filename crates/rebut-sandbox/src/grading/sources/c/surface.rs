@@ -33,14 +33,12 @@ pub(super) struct Function {
     pub declared: bool,
 }
 
-/// One parameter.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Given {
     pub ty: Type,
     pub way: Way,
 }
 
-/// How a parameter crosses.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Way {
     Value,
@@ -80,7 +78,6 @@ impl Function {
         }
     }
 
-    /// Whether it takes pointers.
     pub(super) fn is_bounded(&self) -> bool {
         self.given.iter().any(|given| given.way != Way::Value)
     }

@@ -12,7 +12,6 @@ pub(super) struct Scalar {
     pub whole: bool,
 }
 
-/// A type.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum Type {
     Void,

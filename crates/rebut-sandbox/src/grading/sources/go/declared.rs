@@ -7,7 +7,6 @@ use super::{
 };
 use std::collections::BTreeMap;
 
-/// A function or a method.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Function {
     pub name: String,
@@ -18,7 +17,6 @@ pub(super) struct Function {
     pub results: Vec<Type>,
 }
 
-/// What a declared type is.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum Shape {
     Struct(Vec<(String, Type)>),
@@ -185,7 +183,6 @@ fn function(cursor: &mut Cursor<'_>, all: &mut Declared) {
     }
 }
 
-/// `(name *Type)` before a method.
 fn receiver(cursor: &mut Cursor<'_>) -> Option<(bool, String)> {
     let mut ahead = cursor.clone();
     cursor.skip();

@@ -20,7 +20,6 @@ const PREDECLARED: &str = "any comparable error true false iota nil append cap c
 const DEPTH: usize = 8;
 const ARRAY: u32 = 4096;
 
-/// A type.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum Type {
     Basic(&'static str),

@@ -138,7 +138,6 @@ fn generics<'a>(words: &[Token<'a>], open: usize) -> Vec<&'a str> {
     found
 }
 
-/// One `use`.
 struct Use<'a> {
     from: usize,
     to: usize,

@@ -25,7 +25,6 @@ pub(super) struct Surface {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Function {
     pub public: bool,
-    /// The type it belongs to.
     pub of: Option<String>,
     pub name: String,
     /// Whether the first parameter is `self`.
@@ -34,7 +33,6 @@ pub(super) struct Function {
     pub result: Ty,
 }
 
-/// A struct or an enum.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Type {
     pub public: bool,
@@ -56,7 +54,6 @@ pub(super) enum Shape {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum Fields {
     None,
-    /// Public or not, the type.
     Tuple(Vec<(bool, Ty)>),
     Named(Vec<(bool, String, Ty)>),
 }
@@ -115,7 +112,6 @@ fn is_all_large(name: &str) -> bool {
     is_large(name) && !name.contains(|c: char| c.is_ascii_lowercase())
 }
 
-/// Reads a text.
 pub(super) fn surface(code: &str) -> Surface {
     let words = tokens(code, Dialect::Rust);
     let mut found = Surface::default();
@@ -140,7 +136,6 @@ pub(super) fn surface(code: &str) -> Surface {
     found
 }
 
-/// What stands before an item.
 #[derive(Default)]
 struct Head {
     public: bool,
@@ -344,7 +339,6 @@ fn head_of_param<'a, 'b>(cursor: &'b mut Cursor<'a>) -> Option<&'b mut Cursor<'a
     Some(cursor)
 }
 
-/// `self` in its forms.
 fn receiver(cursor: &mut Cursor<'_>, of: &str) -> Option<Ty> {
     let mut ahead = cursor.clone();
     let is_ref = ahead.take("&");

@@ -12,9 +12,7 @@ pub(super) enum Ty {
     Of(&'static str, Vec<Ty>),
     Tuple(Vec<Ty>),
     Array(Box<Ty>, u32),
-    /// Only behind a reference.
     Str,
-    /// Only behind a reference.
     Slice(Box<Ty>),
     Ref(Box<Ty>),
     RefMut(Box<Ty>),
@@ -96,7 +94,6 @@ impl<'a> Cursor<'a> {
         is_name(name).then(|| self.at += 1).map(|()| name)
     }
 
-    /// Goes past `'a`.
     pub(super) fn lifetime(&mut self) -> bool {
         let is_next = self.take("'");
         self.at += usize::from(is_next);
@@ -119,7 +116,6 @@ impl<'a> Cursor<'a> {
         }
     }
 
-    /// Goes past `::`.
     pub(super) fn colons(&mut self) -> bool {
         let both = self.peek() == ":"
             && self
@@ -194,7 +190,6 @@ fn behind(cursor: &mut Cursor<'_>, own: Option<&str>, depth: usize) -> Option<Ty
     }
 }
 
-/// `[T]` or `[T; 3]`.
 fn bracket(cursor: &mut Cursor<'_>, own: Option<&str>, depth: usize) -> Option<Ty> {
     cursor.want("[")?;
     let element = Box::new(read(cursor, own, depth)?);
@@ -319,7 +314,6 @@ impl Ty {
         }
     }
 
-    /// The types within it.
     pub(super) fn parts(&self) -> Vec<&Self> {
         match self {
             Self::Simple(_) | Self::Str | Self::Named(_) => Vec::new(),
