@@ -62,17 +62,20 @@ pub fn named<'a>(material: &Material<'a>, field: &str, about: &str) -> Vec<Entry
     entries
 }
 
+/// Whether a name ends in a number of its own, as `risk·1#2` and `#2` do.
 fn is_numbered(name: &str) -> bool {
-    let parts = name.split_once('#');
-    parts.is_some_and(|(who, number)| !who.is_empty() && !number.is_empty()) && !name.contains(' ')
+    let number = name.split_once('#').map(|(_, number)| number);
+    number.is_some_and(is_digits) && !name.contains(' ')
 }
 
-/// `C1`: a capital letter and a number.
+/// Whether a name is a capital letter and a number, as `C1` is.
 fn is_label(name: &str) -> bool {
-    let number = name.strip_prefix(|c: char| c.is_ascii_uppercase());
-    number.is_some_and(|digits| {
-        !digits.is_empty() && digits.chars().all(|digit| digit.is_ascii_digit())
-    })
+    name.strip_prefix(|c: char| c.is_ascii_uppercase())
+        .is_some_and(is_digits)
+}
+
+fn is_digits(text: &str) -> bool {
+    !text.is_empty() && text.chars().all(|digit| digit.is_ascii_digit())
 }
 
 /// A name with its digits alike: `C12` looks as `C1` does.
